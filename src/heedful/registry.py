@@ -1,0 +1,61 @@
+"""Short names for parts. A part is one class, registered where it is written; everything else finds it here."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any, Generic, TypeVar
+
+from heedful.errors import RecipeError, nearest
+
+Part = TypeVar("Part")
+
+
+class Registry(Generic[Part]):
+    """The members of one axis (scores, scopes, ...), by name.
+
+    Args:
+        kind: what the members are, in the singular, for messages: ``"score"``.
+    """
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        self._members: dict[str, type[Part]] = {}
+
+    def register(self, name: str) -> Callable[[type[Part]], type[Part]]:
+        """A class decorator: ``@scores.register("dot")``."""
+
+        def add(member: type[Part]) -> type[Part]:
+            if name in self._members:
+                raise RecipeError(f"two parts are registered as {self.kind} {name!r}")
+            self._members[name] = member
+            return member
+
+        return add
+
+    def names(self) -> list[str]:
+        """All registered names, in the order of registration."""
+        return list(self._members)
+
+    def __getitem__(self, name: str) -> type[Part]:
+        if name not in self._members:
+            raise RecipeError(f"unknown {self.kind} {name!r}{nearest(name, self._members)}")
+        return self._members[name]
+
+    def build(self, name: str, options: Mapping[str, Any], context: Mapping[str, Any]) -> Part:
+        """Make the part `name`. `options` are the user's, and each must be one that the part takes;
+        of `context` (sizes known to the builder) the part gets those that its constructor names.
+
+        Raises:
+            RecipeError: unknown name, unknown option (names the nearest), or a value that the part refuses.
+        """
+        member = self[name]
+        signature = inspect.signature(member)
+        own = {key: value for key, value in context.items() if key in signature.parameters}
+        allowed = set(signature.parameters) - set(own)
+        for option in options:
+            if option not in allowed:
+                raise RecipeError(
+                    f"{self.kind} {name!r} has no option {option!r}{nearest(option, allowed)}"
+                )
+        return member(**own, **options)
