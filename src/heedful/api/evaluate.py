@@ -1,0 +1,52 @@
+"""``heedful.evaluate``."""
+
+from __future__ import annotations
+
+import os
+
+from heedful.api.run import Run, check_beam, loaded
+from heedful.evaluation import Scores, evaluate_texts
+from heedful.predictor import Progress
+from heedful.training.train import read
+
+
+def evaluate(
+    run: Run | str | os.PathLike[str],
+    pairs: str | os.PathLike[str],
+    *,
+    beam: int | None = None,
+    length_penalty: float | None = None,
+    batch_size: int | None = None,
+    progress: Progress | None = None,
+) -> Scores:
+    """Answer each source of `pairs` and score the answers against its targets.
+
+    Args:
+        run: a run, or its folder.
+        pairs: as in `heedful.train`.
+        beam: as in `heedful.predict`, as the next two.
+        length_penalty: see there.
+        batch_size: see there.
+        progress: called with the number of sentences just done.
+
+    Raises:
+        RunError: the run cannot be loaded.
+        DataError: the pairs cannot be read.
+    """
+    run = loaded(run)
+    corpus = read(pairs, run.recipe.data)
+    answers = run.predictor.predict(
+        corpus.pairs,
+        beam_size=check_beam(beam, 1, run.recipe.predict.beam),
+        length_penalty=length_penalty,
+        batch_size=batch_size,
+        progress=progress,
+    )
+    return evaluate_texts(
+        [(pair.source, pair.tags) for pair in corpus.pairs],
+        [best.text for best, *_ in answers],
+        [pair.target or "" for pair in corpus.pairs],
+        target_split=run.codec.target_tokeniser.split,
+        token_name=run.recipe.data.target_tokens.name,
+        bleu_tokenizer=run.recipe.predict.bleu_tokenizer,
+    )

@@ -1,0 +1,40 @@
+"""Attention on its own: scope x score x normaliser. PyTorch only; useful in anybody's model.
+
+>>> import torch
+>>> attention = Attention(Additive(query_size=5, value_size=3, attention_size=7))
+>>> memory = attention.prepare(torch.randn(2, 11, 3))    # once a sentence
+>>> attended = attention(torch.randn(2, 4, 5), memory)    # four queries
+>>> attended.context.shape, attended.weights.shape
+(torch.Size([2, 4, 3]), torch.Size([2, 4, 11]))
+"""
+
+from heedful.attention.attention import Attention
+from heedful.attention.memory import Attended, Memory, Window
+from heedful.attention.normalisers import Entmax15, Normaliser, Softmax, Sparsemax, normalisers
+from heedful.attention.scopes import Global, LocalM, LocalP, Scope, scopes
+from heedful.attention.scores import Additive, Concat, Dot, General, Location, ScaledDot, Score, scores
+
+__all__ = [
+    "Additive",
+    "Attended",
+    "Attention",
+    "Concat",
+    "Dot",
+    "Entmax15",
+    "General",
+    "Global",
+    "LocalM",
+    "LocalP",
+    "Location",
+    "Memory",
+    "Normaliser",
+    "ScaledDot",
+    "Scope",
+    "Score",
+    "Softmax",
+    "Sparsemax",
+    "Window",
+    "normalisers",
+    "scopes",
+    "scores",
+]

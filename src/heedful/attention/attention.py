@@ -1,0 +1,104 @@
+"""Attention = scope x score x normaliser. It knows nothing of RNNs."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from heedful.attention.memory import Attended, Memory
+from heedful.attention.normalisers import Normaliser, Softmax
+from heedful.attention.scopes import Global, Scope
+from heedful.attention.scores import Score
+from heedful.errors import SizeError
+
+
+class Attention(nn.Module):
+    """alpha_t = normalise(score(s_t, h_j)), c_t = sum_j alpha_tj h_j, for the positions j in scope.
+
+    Args:
+        score: how well a position answers a query.
+        scope: which positions may answer; global by default.
+        normaliser: turns scores into weights; softmax by default.
+        dropout: share of the weights that are zeroed in training (the others grow by 1 / (1 - dropout)).
+    """
+
+    def __init__(
+        self,
+        score: Score,
+        *,
+        scope: Scope | None = None,
+        normaliser: Normaliser | None = None,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.score = score
+        self.scope = scope if scope is not None else Global()
+        self.normaliser = normaliser if normaliser is not None else Softmax()
+        self.dropout = nn.Dropout(dropout)
+
+    @property
+    def content_based(self) -> bool:
+        """Whether a permutation of the source permutes the weights and leaves the context as it was."""
+        return self.score.content_based and self.scope.content_based
+
+    def prepare(self, values: Tensor, mask: Tensor | None = None, positions: Tensor | None = None) -> Memory:
+        """All that can be computed before the first query. Call it once a sentence.
+
+        Args:
+            values: (B, S, V), the source states; what stands at masked positions is never looked at.
+            mask: (B, S) bool, True = real; by default all are.
+            positions: (B, S) int64, each word's place in its sentence from 1, 0 for what has none (the end
+                symbol, tags, padding); by default 1, 2, ... over the real positions.
+
+        Raises:
+            SizeError: values are not (B, S, V) with the score's V, or a mask or positions not (B, S).
+        """
+        if values.dim() != 3 or values.shape[2] != self.score.value_size:
+            raise SizeError(
+                f"values must be (sentences, positions, {self.score.value_size}), got {tuple(values.shape)}"
+            )
+        if mask is None:
+            mask = torch.ones(values.shape[:2], dtype=torch.bool, device=values.device)
+        if mask.dtype != torch.bool:
+            raise SizeError(f"a mask must be of bool, True = a real position, got {mask.dtype}")
+        if positions is None:
+            positions = mask.long().cumsum(1) * mask
+        for name, tensor in (("mask", mask), ("positions", positions)):
+            if tensor.shape != values.shape[:2]:
+                raise SizeError(f"{name} must be {tuple(values.shape[:2])}, got {tuple(tensor.shape)}")
+        values = values.masked_fill(~mask.unsqueeze(-1), 0.0)
+        return Memory(values, self.score.keys(values), mask, positions)
+
+    def forward(self, query: Tensor, memory: Memory, *, steps: Tensor | None = None) -> Attended:
+        """Ask `memory` all queries at once; they do not see each other.
+
+        Args:
+            query: (B, T, Q).
+            steps: int64 that broadcasts to (B, T), each query's place in the target from 0; by default
+                0, 1, 2, ... along T. Only the scope local_m looks at it.
+
+        Raises:
+            SizeError: queries are not (B, T, Q) with the score's Q and the memory's B.
+        """
+        if query.dim() != 3 or query.shape[::2] != (memory.mask.shape[0], self.score.query_size):
+            raise SizeError(
+                f"queries must be ({memory.mask.shape[0]}, steps, {self.score.query_size}), got {tuple(query.shape)}"
+            )
+        if steps is None:
+            steps = torch.arange(query.shape[1], device=query.device)[None, :]
+        return self.attend(query, self.score.queries(query), memory, steps)
+
+    def attend(self, query: Tensor, queries: Tensor, memory: Memory, steps: Tensor) -> Attended:
+        """As `forward`, for a caller that has ``score.queries(query)`` already, from a larger product."""
+        window = self.scope(query, memory, steps)
+        mask = window.mask
+        reach = self.score.reach(memory)
+        if reach is not None:
+            mask = mask & reach[:, None, :]
+        scores = self.score(queries, memory)  # e_tj
+        weights = self.normaliser(scores, mask)  # alpha_tj
+        if window.prior is not None:
+            weights = weights * window.prior
+        weights = self.dropout(weights)
+        context = weights.to(memory.values.dtype) @ memory.values  # c_t
+        return Attended(context, weights)

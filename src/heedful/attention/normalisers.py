@@ -1,0 +1,78 @@
+"""Normalisers: scores become weights. A row with nothing to attend to becomes all zeros, never NaN."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import torch
+from torch import Tensor, nn
+
+from heedful.errors import SizeError
+from heedful.registry import Registry
+
+normalisers: Registry["Normaliser"] = Registry("normaliser")
+
+
+class Normaliser(nn.Module, ABC):
+    """alpha = normalise(e / temperature) over the positions that the mask allows. A new one writes `distribute`.
+
+    Args:
+        temperature: above 1 flattens the weights, below 1 sharpens them.
+    """
+
+    sequential = False  # needs the previous row
+
+    def __init__(self, *, temperature: float = 1.0) -> None:
+        super().__init__()
+        if not temperature > 0:
+            raise SizeError(f"a temperature must be above 0, got {temperature}")
+        self.temperature = temperature
+
+    def forward(self, scores: Tensor, mask: Tensor) -> Tensor:
+        """scores (B, T, S), mask bool that broadcasts to it -> weights (B, T, S), exactly 0 where masked."""
+        wide = scores.to(torch.promote_types(scores.dtype, torch.float32))  # half precision is summed in single
+        if self.temperature != 1.0:
+            wide = wide / self.temperature
+        # The fill is finite, so that a row of nothing but fill still has finite weights, which the mask zeroes.
+        filled = torch.where(mask, wide, torch.finfo(wide.dtype).min)
+        return (self.distribute(filled) * mask).to(scores.dtype)
+
+    @abstractmethod
+    def distribute(self, scores: Tensor) -> Tensor:
+        """Finite scores (B, T, S), the masked ones far below all others -> weights that sum to 1 over S."""
+
+
+@normalisers.register("softmax")
+class Softmax(Normaliser):
+    """alpha_j = exp(e_j) / sum_k exp(e_k)."""
+
+    def distribute(self, scores: Tensor) -> Tensor:
+        return torch.softmax(scores, dim=-1)
+
+
+@normalisers.register("sparsemax")
+class Sparsemax(Normaliser):
+    """alpha_j = max(0, e_j - tau), tau such that they sum to 1: Martins and Astudillo 2016. Many are exactly 0."""
+
+    def distribute(self, scores: Tensor) -> Tensor:
+        from entmax import sparsemax
+
+        return sparsemax(_near_the_maximum(scores), dim=-1)
+
+
+@normalisers.register("entmax15")
+class Entmax15(Normaliser):
+    """alpha_j = max(0, e_j / 2 - tau)^2, tau such that they sum to 1: 1.5-entmax, Peters et al. 2019.
+    Between softmax and sparsemax."""
+
+    def distribute(self, scores: Tensor) -> Tensor:
+        from entmax import entmax15
+
+        return entmax15(_near_the_maximum(scores), dim=-1)
+
+
+def _near_the_maximum(scores: Tensor) -> Tensor:
+    """Raise scores more than 8 below their row's maximum to that: their sparse weight is 0 either way (it is from
+    2 below on), and sums and squares of the fill value, or of extreme scores, stay finite."""
+    maximum = scores.detach().amax(dim=-1, keepdim=True)
+    return torch.maximum(scores - maximum, torch.full_like(maximum, -8.0))

@@ -1,0 +1,106 @@
+"""Scopes: which source positions may answer, and how near must they be?
+
+Positions count words from 1, in the order of the sentence as it was written. The end symbol, tags and padding
+have position 0: no local window ever holds them, and they do not count in a sentence's length S.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import torch
+from torch import Tensor, nn
+
+from heedful.attention.memory import Memory, Window
+from heedful.errors import SizeError
+from heedful.registry import Registry
+
+scopes: Registry["Scope"] = Registry("scope")
+
+
+class Scope(nn.Module, ABC):
+    """Says for each query which positions may answer (a mask), and how much each counts (a prior)."""
+
+    content_based = True  # a permutation of the source permutes the window
+
+    @abstractmethod
+    def forward(self, query: Tensor, memory: Memory, steps: Tensor) -> Window:
+        """query (B, T, Q); steps, int64 that broadcasts to (B, T): each query's place in the target, from 0."""
+
+
+@scopes.register("global")
+class Global(Scope):
+    """Every real position may answer: Bahdanau et al. 2015; Luong et al. 2015, section 3.1."""
+
+    def forward(self, query: Tensor, memory: Memory, steps: Tensor) -> Window:
+        return Window(memory.mask[:, None, :])
+
+
+@scopes.register("local_m")
+class LocalM(Scope):
+    """Monotonic local attention: Luong et al. 2015, section 3.2. p_t = t; positions in [p_t - D, p_t + D] answer.
+
+    Both t and positions count from 1, so the first target word looks at words 1 to 1 + D. What lies outside the
+    sentence is ignored; a step more than D behind the last word has an empty window: weights and context are 0.
+
+    Args:
+        window: D.
+    """
+
+    content_based = False
+
+    def __init__(self, *, window: int = 10) -> None:
+        super().__init__()
+        self.window = _checked(window)
+
+    def forward(self, query: Tensor, memory: Memory, steps: Tensor) -> Window:
+        centre = (steps + 1).unsqueeze(-1)  # p_t = t
+        return Window(_within(memory, centre, self.window))
+
+
+@scopes.register("local_p")
+class LocalP(Scope):
+    """Predictive local attention: Luong et al. 2015, section 3.2.
+
+    p_t = S sigmoid(v_p . tanh(W_p s)), a real number in [0, S]; positions in [p_t - D, p_t + D] answer, and each
+    weight is multiplied by exp(-(j - p_t)^2 / (2 sigma^2)), sigma = D / 2, without normalising again, so that
+    rows sum to less than 1. W_p: (A, Q), v_p: (A). Positions j count from 1.
+
+    Args:
+        query_size: Q.
+        attention_size: A, by default Q.
+        window: D.
+    """
+
+    content_based = False
+
+    def __init__(self, query_size: int, *, attention_size: int | None = None, window: int = 10) -> None:
+        super().__init__()
+        self.window = _checked(window)
+        attention_size = attention_size or query_size
+        self.query_projection = nn.Linear(query_size, attention_size, bias=False)  # W_p
+        self.v = nn.Parameter(torch.empty(attention_size))  # v_p
+        nn.init.uniform_(self.v, -(attention_size**-0.5), attention_size**-0.5)
+
+    def forward(self, query: Tensor, memory: Memory, steps: Tensor) -> Window:
+        predicted = torch.sigmoid(torch.tanh(self.query_projection(query)) @ self.v)  # (B, T)
+        # bfloat16 cannot tell position 257 from 258: centres are float32 at least.
+        predicted = predicted.to(torch.promote_types(predicted.dtype, torch.float32))
+        length = memory.positions.amax(1, keepdim=True)  # S
+        centre = (length * predicted).unsqueeze(-1)  # p_t
+        deviation = self.window / 2  # sigma
+        prior = torch.exp(-((memory.positions[:, None, :] - centre) ** 2) / (2 * deviation**2))
+        return Window(_within(memory, centre, self.window), prior.to(query.dtype))
+
+
+def _within(memory: Memory, centre: Tensor, window: int) -> Tensor:
+    """(B, T, S) bool: real words at most `window` away from `centre` (B, T, 1)."""
+    positions = memory.positions[:, None, :]
+    real = memory.mask[:, None, :] & (positions > 0)
+    return real & ((positions - centre).abs() <= window)
+
+
+def _checked(window: int) -> int:
+    if window < 1:
+        raise SizeError(f"a local scope needs a window of at least 1, got {window}")
+    return window

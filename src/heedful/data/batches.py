@@ -1,0 +1,142 @@
+"""Batches: which examples go together, and the padded tensors that they make."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from heedful.data.codec import Encoded
+from heedful.data.vocabulary import Vocabulary
+from heedful.errors import SizeError
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """An encoded pair. `target` ends in END, or is None where there is nothing to compare with."""
+
+    source: Encoded
+    target: list[int] | None
+    index: int
+
+
+class Sequences(NamedTuple):
+    """B sequences, padded to the longest, L."""
+
+    tokens: Tensor
+    """(B, L) int64; PAD where there is no token."""
+    mask: Tensor
+    """(B, L) bool; True = a real token."""
+    positions: Tensor
+    """(B, L) int64; place 1..n of each source token in the text as written, else 0. All 0 for targets."""
+
+
+class Batch(NamedTuple):
+    """What a model gets: sources (one memory each), target, and the `index` of each example, in order."""
+
+    sources: tuple[Sequences, ...]
+    target: Sequences | None
+    indices: tuple[int, ...]
+
+
+def collate(examples: Sequence[Example]) -> Batch:
+    """Pad `examples` into one batch, in their order.
+
+    Raises:
+        SizeError: no examples, or some with and some without target.
+    """
+    if not examples:
+        raise SizeError("expected at least one example in a batch, got none")
+    targets = [example.target for example in examples if example.target is not None]
+    if targets and len(targets) < len(examples):
+        raise SizeError(
+            f"expected a target for all {len(examples)} examples of a batch or none, got {len(targets)}"
+        )
+    source = _pad([e.source.ids for e in examples], [e.source.positions for e in examples])
+    target = _pad(targets, [[0] * len(ids) for ids in targets]) if targets else None
+    return Batch((source,), target, tuple(example.index for example in examples))
+
+
+def _pad(ids: Sequence[list[int]], positions: Sequence[list[int]]) -> Sequences:
+    longest = max(map(len, ids))
+    lengths = torch.tensor([len(row) for row in ids])
+    return Sequences(
+        tokens=torch.tensor(
+            [row + [Vocabulary.PAD] * (longest - len(row)) for row in ids], dtype=torch.int64
+        ),
+        mask=torch.arange(longest) < lengths[:, None],
+        positions=torch.tensor([row + [0] * (longest - len(row)) for row in positions], dtype=torch.int64),
+    )
+
+
+def plan(
+    examples: Sequence[Example], *, batch_tokens: int, seed: int, epoch: int, pool: int = 100
+) -> list[list[int]]:
+    """Cut an epoch into batches: lists of places in `examples`, each place exactly once.
+
+    The examples are shuffled and gathered into pools of about `pool` batches; each pool is sorted by (source
+    length, target length) and cut, so that little is padded; then the batches are shuffled. The result
+    depends on the arguments alone, not on any global random state.
+
+    Args:
+        batch_tokens: most positions of a batch, padding and both sides counted. A longer example goes alone.
+
+    Raises:
+        SizeError: `batch_tokens` or `pool` is less than 1.
+    """
+    if batch_tokens < 1 or pool < 1:
+        raise SizeError(f"expected batch_tokens and pool of at least 1, got {batch_tokens} and {pool}")
+    rng = random.Random(f"batches {seed} {epoch}")
+    sizes = [(len(example.source.ids), len(example.target or ())) for example in examples]
+    order = list(range(len(examples)))
+    rng.shuffle(order)
+    batches: list[list[int]] = []
+    for places in _pools(order, sizes, batch_tokens * pool):
+        batches += _cut(sorted(places, key=sizes.__getitem__), sizes, batch_tokens)
+    rng.shuffle(batches)
+    return batches
+
+
+def _pools(order: Sequence[int], sizes: Sequence[tuple[int, int]], tokens: int) -> list[list[int]]:
+    pools: list[list[int]] = [[]]
+    filled = 0
+    for place in order:
+        if filled >= tokens:
+            pools.append([])
+            filled = 0
+        pools[-1].append(place)
+        filled += sum(sizes[place])
+    return pools
+
+
+def _cut(places: Sequence[int], sizes: Sequence[tuple[int, int]], batch_tokens: int) -> list[list[int]]:
+    batches: list[list[int]] = []
+    longest = (0, 0)
+    for place in places:
+        source, target = sizes[place]
+        grown = (max(longest[0], source), max(longest[1], target))
+        if batches and (len(batches[-1]) + 1) * sum(grown) <= batch_tokens:
+            batches[-1].append(place)
+            longest = grown
+        else:
+            batches.append([place])
+            longest = (source, target)
+    return batches
+
+
+def in_order(examples: Sequence[Example], batch_size: int) -> list[list[int]]:
+    """Batches for prediction: places in `examples`, the shortest sources first, `batch_size` to a batch.
+
+    Who calls this puts the answers back in order by the places.
+
+    Raises:
+        SizeError: `batch_size` is less than 1.
+    """
+    if batch_size < 1:
+        raise SizeError(f"expected batch_size of at least 1, got {batch_size}")
+    order = sorted(range(len(examples)), key=lambda place: len(examples[place].source.ids))
+    return [order[start : start + batch_size] for start in range(0, len(order), batch_size)]

@@ -1,0 +1,178 @@
+"""The codec of a run: texts to ids and back, for both sides, with the labels and positions to show."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from heedful.data.pairs import Pair
+from heedful.data.tokens import Tokeniser, make_tokeniser, tokeniser_from_json
+from heedful.data.vocabulary import Vocabulary, tag_label
+from heedful.errors import DataError, HeedfulError, RunError
+from heedful.files import write_atomically
+
+END_LABEL = "∎"
+"""What is shown for the end symbol."""
+
+_VERSION = 1
+
+
+class Encoded(NamedTuple):
+    """A source as the model gets it; all three have the same length.
+
+    `ids` are tags, tokens, END. `positions` tell the place 1..n of each token in the text as it was written,
+    and are 0 for tags and END. `labels` are what to show.
+    """
+
+    ids: list[int]
+    positions: list[int]
+    labels: list[str]
+
+
+@dataclass(frozen=True)
+class Codec:
+    """Tokenisers and vocabularies of both sides.
+
+    With `reverse_source` the model reads the tokens of the source from last to first (Sutskever et al. 2014);
+    tags stay in front and END stays last.
+    """
+
+    source_tokeniser: Tokeniser
+    target_tokeniser: Tokeniser
+    source_vocabulary: Vocabulary
+    target_vocabulary: Vocabulary
+    reverse_source: bool = False
+
+    @classmethod
+    def build(
+        cls,
+        pairs: Sequence[Pair],
+        *,
+        source_tokens: tuple[str, Mapping[str, Any]] = ("characters", {}),
+        target_tokens: tuple[str, Mapping[str, Any]] = ("whitespace", {}),
+        source_min_count: int = 1,
+        target_min_count: int = 1,
+        source_max_size: int | None = None,
+        target_max_size: int | None = None,
+        reverse_source: bool = False,
+    ) -> Codec:
+        """Train the tokenisers, each given as (name, options), on `pairs` and count the vocabularies.
+
+        Raises:
+            RecipeError: unknown tokeniser or option.
+            DataError: there are no pairs, or one without target.
+        """
+        if not pairs:
+            raise DataError("expected at least one pair to build the vocabularies from, got none")
+        targets: list[str] = []
+        for pair in pairs:
+            if pair.target is None:
+                raise DataError(f"line {pair.line}: expected a pair to learn from, got no target")
+            targets.append(pair.target)
+        sources = [pair.source for pair in pairs]
+        source_tokeniser = make_tokeniser(*source_tokens)
+        source_tokeniser.train(sources)
+        target_tokeniser = make_tokeniser(*target_tokens)
+        target_tokeniser.train(targets)
+        source_vocabulary = Vocabulary.build(
+            map(source_tokeniser.split, sources),
+            tag_lists=[pair.tags for pair in pairs],
+            min_count=source_min_count,
+            max_size=source_max_size,
+        )
+        target_vocabulary = Vocabulary.build(
+            map(target_tokeniser.split, targets), min_count=target_min_count, max_size=target_max_size
+        )
+        return cls(source_tokeniser, target_tokeniser, source_vocabulary, target_vocabulary, reverse_source)
+
+    def encode_source(self, text: str, tags: Sequence[str] = ()) -> Encoded:
+        """The ids, positions and labels of a source; an unknown tag or token has the id UNKNOWN."""
+        tokens = self.source_tokeniser.split(text)
+        labels = self.source_tokeniser.labels_of(tokens)
+        positions = list(range(1, len(tokens) + 1))
+        if self.reverse_source:
+            for values in (tokens, labels, positions):
+                values.reverse()
+        return Encoded(
+            ids=[*self.source_vocabulary.ids(tokens, tags), Vocabulary.END],
+            positions=[*(0 for _ in tags), *positions, 0],
+            labels=[*map(tag_label, tags), *labels, END_LABEL],
+        )
+
+    def encode_target(self, text: str) -> list[int]:
+        """The ids of a target, END last."""
+        return [*self.target_vocabulary.ids(self.target_tokeniser.split(text)), Vocabulary.END]
+
+    def decode_target(self, ids: Iterable[int]) -> str:
+        """The text of `ids` up to the first END, or all of them if there is none."""
+        tokens, _ = self._target_tokens(ids)
+        return self.target_tokeniser.join(tokens)
+
+    def target_labels(self, ids: Iterable[int]) -> list[str]:
+        """What to show for each of `ids` up to and with the first END."""
+        tokens, ended = self._target_tokens(ids)
+        return self.target_tokeniser.labels_of(tokens) + [END_LABEL] * ended
+
+    def _target_tokens(self, ids: Iterable[int]) -> tuple[list[str], bool]:
+        """The tokens before the first END, and whether there was one."""
+        ids = list(ids)
+        ended = Vocabulary.END in ids
+        return self.target_vocabulary.tokens(ids[: ids.index(Vocabulary.END)] if ended else ids), ended
+
+    def to_json(self) -> dict[str, Any]:
+        """The whole codec as JSON values."""
+        return {
+            "version": _VERSION,
+            "reverse_source": self.reverse_source,
+            "source_tokeniser": self.source_tokeniser.to_json(),
+            "target_tokeniser": self.target_tokeniser.to_json(),
+            "source_vocabulary": self.source_vocabulary.to_json(),
+            "target_vocabulary": self.target_vocabulary.to_json(),
+        }
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Codec:
+        """The inverse of `to_json`."""
+        if values["version"] != _VERSION:
+            raise DataError(f"expected version {_VERSION} of the format, got {values['version']!r}")
+        return cls(
+            tokeniser_from_json(values["source_tokeniser"]),
+            tokeniser_from_json(values["target_tokeniser"]),
+            Vocabulary.from_json(values["source_vocabulary"]),
+            Vocabulary.from_json(values["target_vocabulary"]),
+            bool(values["reverse_source"]),
+        )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the codec into the file `path` (``vocabulary.json`` of a run), in one step.
+
+        Raises:
+            RunError: the file cannot be written.
+        """
+        write_atomically(path, json.dumps(self.to_json(), ensure_ascii=False, indent=1) + "\n")
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Codec:
+        """Read the file `path`.
+
+        Raises:
+            RunError: there is no such file, or it holds no codec.
+        """
+        try:
+            with open(path, encoding="utf-8") as file:
+                values = json.load(file)
+        except OSError as error:
+            raise RunError(f"{os.fspath(path)}: cannot be read: {error.strerror or error}") from error
+        except (ValueError, RecursionError) as error:
+            raise RunError(f"{os.fspath(path)}: expected JSON: {error}") from error
+        try:
+            return cls.from_json(values)
+        except KeyError as error:
+            raise RunError(f"{os.fspath(path)}: expected a codec: no key {error}") from error
+        except HeedfulError as error:
+            raise RunError(f"{os.fspath(path)}: {error}") from error
+        except Exception as error:  # the library `tokenizers` raises a plain Exception
+            raise RunError(f"{os.fspath(path)}: expected a codec: {error}") from error

@@ -1,0 +1,299 @@
+"""Pairs of texts, read from files or built-in corpora; errors name the file, the line and what was wrong."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import unicodedata
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+from heedful.data import corpora
+from heedful.errors import DataError, nearest
+
+
+class Pair(NamedTuple):
+    """A source text with its target. `target` is None only where none was needed; `line` counts from 1."""
+
+    source: str
+    target: str | None
+    tags: tuple[str, ...]
+    line: int
+
+
+class Corpus(NamedTuple):
+    """All pairs of one location, in order, and the bad lines that were left out as (line, reason)."""
+
+    name: str
+    pairs: tuple[Pair, ...]
+    skipped: tuple[tuple[int, str], ...]
+
+
+def read_pairs(
+    location: str | os.PathLike[str],
+    *,
+    source_column: int | str = 1,
+    target_column: int | str = 2,
+    tag_columns: Sequence[int | str] = (),
+    tag_separator: str = ";",
+    bad_lines: Literal["error", "skip"] = "error",
+    need_target: bool = True,
+) -> Corpus:
+    """Read pairs from `location`, all of it in memory.
+
+    Args:
+        location: a TSV file; a file of JSON lines (``.jsonl`` or ``.json``, also with ``.gz``); two parallel
+            files, ``"SOURCE,TARGET"``; or a built-in corpus with an optional part, ``"cmudict:test"``
+            (without: ``train``). An existing file wins over a built-in corpus. Files may be gzipped.
+        source_column: column of the source, counted from 1. In JSON lines, a key; there the number 1 stands
+            for the key ``"source"`` and 2 for ``"target"``.
+        target_column: as `source_column`, for the target.
+        tag_columns: columns (JSON: keys) of tags. JSON lines without it use the key ``"tags"``, if there.
+        tag_separator: separates the tags in one cell; an empty cell gives no tags.
+        bad_lines: ``"error"`` raises at the first bad line, ``"skip"`` leaves bad lines out and lists them.
+        need_target: when False, a line without target is a Pair whose target is None.
+
+    Texts are UTF-8 (one BOM at the start is dropped) and are normalised to NFC. Only LF and CR LF end a line,
+    and quotes are ordinary characters. Blank lines at the end of a file are ignored; elsewhere they are bad.
+
+    Raises:
+        DataError: nothing to read, a bad line, no usable line at all, or a setting that makes no sense.
+    """
+    location = os.fspath(location)
+    if bad_lines not in ("error", "skip"):
+        raise DataError(f"bad_lines: expected 'error' or 'skip', got {bad_lines!r}")
+    choice = _Choice(source_column, target_column, tuple(tag_columns), tag_separator, need_target)
+    lines, parse = _open(location, choice)
+    pairs: list[Pair] = []
+    skipped: list[tuple[int, str]] = []
+    for number, line in enumerate(lines, start=1):
+        try:
+            pairs.append(choice.pair(parse(line), number))
+        except _BadLine as bad:
+            if bad_lines == "error":
+                raise DataError(f"{bad.path or location}:{number}: {bad.reason}") from None
+            skipped.append((number, bad.reason))
+    if not pairs:
+        number, reason = skipped[0]
+        raise DataError(
+            f"{location}: no usable line: {len(skipped)} bad, the first is line {number}: {reason}"
+        )
+    return Corpus(location, tuple(pairs), tuple(skipped))
+
+
+# A row is what a line says: the cells of a table, or the object of a JSON line.
+_Row = list[str] | dict[str, Any]
+_Source = tuple[Sequence[Any], Callable[[Any], _Row]]
+
+_KEYS = {1: "source", 2: "target"}
+
+
+class _BadLine(Exception):
+    """A line that is no pair, and why; `path` where it is not the location itself."""
+
+    def __init__(self, reason: str, path: str | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.path = path
+
+
+@dataclass(frozen=True)
+class _Choice:
+    """Which cells of a row make a pair."""
+
+    source: int | str
+    target: int | str
+    tags: tuple[int | str, ...]
+    separator: str
+    need_target: bool
+
+    def __post_init__(self) -> None:
+        for column in self.columns():
+            if isinstance(column, int) and column < 1:
+                raise DataError(f"columns count from 1, got column {column}")
+        if not self.separator:
+            raise DataError("tag_separator: expected one character or more, got an empty string")
+
+    def columns(self) -> tuple[int | str, ...]:
+        return (self.source, self.target, *self.tags)
+
+    def pair(self, row: _Row, line: int) -> Pair:
+        source = _side(row, self.source, "source", needed=True)
+        target = _side(row, self.target, "target", needed=self.need_target)
+        assert source is not None
+        return Pair(source, target, self._tags(row), line)
+
+    def _tags(self, row: _Row) -> tuple[str, ...]:
+        if isinstance(row, dict) and not self.tags:
+            values = [row["tags"]] if row.get("tags") is not None else []
+        else:
+            values = [_cell(row, column) for column in self.tags]
+        tags: list[str] = []
+        for value in values:
+            for text in value if isinstance(value, list) else _text(value, "tags").split(self.separator):
+                tag = _text(text, "tags").strip()
+                if tag:
+                    tags.append(tag)
+        return tuple(tags)
+
+
+def _side(row: _Row, column: int | str, side: str, *, needed: bool) -> str | None:
+    try:
+        text = _text(_cell(row, column), side)
+    except _Missing:
+        if needed:
+            raise
+        return None
+    if text.strip():
+        return text
+    if needed:
+        raise _BadLine(f"expected a text as {side}, got a blank")
+    return None
+
+
+class _Missing(_BadLine):
+    """The row has no such cell."""
+
+
+def _cell(row: _Row, column: int | str) -> Any:
+    if isinstance(row, dict):
+        key = _KEYS.get(column, column) if isinstance(column, int) else column
+        if row.get(str(key)) is None:
+            raise _Missing(
+                f"expected a value for the key {key!r}, got the keys {', '.join(map(repr, row)) or '(none)'}"
+            )
+        return row[str(key)]
+    assert isinstance(column, int)
+    if column > len(row):
+        raise _Missing(
+            f"expected at least {column} columns with a TAB between them, got {len(row)}: {_excerpt(row)}"
+        )
+    return row[column - 1]
+
+
+def _text(value: Any, side: str) -> str:
+    if not isinstance(value, str):
+        raise _BadLine(f"expected a string as {side}, got {json.dumps(value)[:40]}")
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise _BadLine(
+            f"expected a text as {side}, got half a surrogate pair at character {error.start}"
+        ) from None
+    return unicodedata.normalize("NFC", value)
+
+
+def _excerpt(row: list[str]) -> str:
+    text = "\t".join(row)
+    return repr(text if len(text) <= 60 else text[:57] + "...")
+
+
+# From a location to its lines and the function that parses one.
+
+
+def _open(location: str, choice: _Choice) -> _Source:
+    if os.path.exists(location) and not os.path.isdir(location):
+        return _open_file(location, choice)
+    built_in = corpora.find(location)
+    if built_in is not None:
+        _check_numbers(location, choice, width=2)
+        return corpora.load(*built_in), list
+    if os.path.isdir(location):
+        raise DataError(f"{location}: expected a file, got a folder")
+    if "," in location:
+        _check_numbers(location, choice, width=2)
+        return _open_parallel(location)
+    raise DataError(f"no such file, nor built-in corpus: {location!r}{nearest(location, corpora.names())}")
+
+
+def _open_file(path: str, choice: _Choice) -> _Source:
+    lines = _without_blank_end(_read_lines(path))
+    if not lines:
+        raise DataError(f"{path}: expected at least one line, got an empty file")
+    if path.lower().removesuffix(".gz").endswith((".jsonl", ".json")):
+        for column in choice.columns():
+            if isinstance(column, int) and column not in _KEYS:
+                raise DataError(
+                    f"{path}: expected the name of a JSON key (or 1: source, 2: target), got {column}"
+                )
+        return lines, lambda line: _json_object(_decode(line))
+    _check_numbers(path, choice)
+    return lines, lambda line: _decode(line).split("\t")
+
+
+def _open_parallel(location: str) -> _Source:
+    paths = location.split(",")
+    if len(paths) != 2:
+        raise DataError(
+            f"{location}: expected one file, or two with a comma between them, got {len(paths)} names"
+        )
+    source, target = (_read_lines(path) for path in paths)
+    # A blank line at the end counts if the other file has text there.
+    size = max(len(_without_blank_end(source)), len(_without_blank_end(target)))
+    if size == 0:
+        raise DataError(f"{location}: expected at least one line, got empty files")
+    if size > min(len(source), len(target)):
+        raise DataError(
+            f"{location}: expected two files of the same length, got {len(source)} and {len(target)} lines"
+        )
+    lines = list(zip(source[:size], target[:size], strict=True))
+    return lines, lambda pair: [_decode(line, path) for line, path in zip(pair, paths, strict=True)]
+
+
+def _check_numbers(location: str, choice: _Choice, width: int | None = None) -> None:
+    for column in choice.columns():
+        if not isinstance(column, int):
+            raise DataError(f"{location}: expected the number of a column, counted from 1, got {column!r}")
+        if width is not None and column > width:
+            raise DataError(f"{location}: expected a column from 1 to {width}, got column {column}")
+
+
+def _read_lines(path: str) -> list[bytes]:
+    """The lines of a file, plain or gzip, without their ends."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+    except FileNotFoundError:
+        raise DataError(f"no such file: {path!r}") from None
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
+    if data.startswith(b"\x1f\x8b"):
+        try:
+            data = gzip.decompress(data)
+        except (OSError, EOFError, zlib.error) as error:
+            raise DataError(f"{path}: expected a whole gzip file, got a damaged one: {error}") from error
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise DataError(f"{path}: expected UTF-8, got UTF-16 (its byte order mark is at the start)")
+    *ended, rest = data.removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    lines = [line.removesuffix(b"\r") for line in ended]
+    return [*lines, rest] if rest else lines
+
+
+def _without_blank_end(lines: list[bytes]) -> list[bytes]:
+    size = len(lines)
+    while size and not lines[size - 1].strip():
+        size -= 1
+    return lines[:size]
+
+
+def _decode(line: bytes, path: str | None = None) -> str:
+    try:
+        return line.decode("utf-8")
+    except UnicodeDecodeError as error:
+        found = f"0x{line[error.start]:02x}"
+        raise _BadLine(
+            f"expected UTF-8, got the byte {found} at offset {error.start} of the line", path
+        ) from None
+
+
+def _json_object(line: str) -> dict[str, Any]:
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise _BadLine(f"expected one JSON object a line, got invalid JSON: {error}") from None
+    if not isinstance(value, dict):
+        raise _BadLine(f"expected one JSON object a line, got {line[:40]}")
+    return value

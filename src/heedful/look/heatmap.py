@@ -1,0 +1,245 @@
+"""Alignments as heat maps: source along the top, target down the side, the links marked.
+
+No pyplot and no lasting change to matplotlib's state: figures are plain objects, freed like any other.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import threading
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from heedful.alignment import Alignment
+from heedful.errors import DataError, SizeError
+from heedful.files import replace_atomically
+from heedful.look.fonts import families_for
+from heedful.look.measures import TITLE_SIZE, edges, fits, font_size, measure, shown
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+SUFFIXES = (".png", ".svg")
+_COLOURS = "Blues"  # one hue, lightness falls evenly: readable without colour vision and in grey print
+_MARK = "#D55E00"  # vermilion of Okabe and Ito's colour-blind-safe set
+_saving = threading.Lock()
+
+
+class MissingGlyphWarning(UserWarning):
+    """No installed font has some of the characters; they are shown as boxes (an SVG keeps them as text)."""
+
+
+def draw(alignment: Alignment, axes: Axes | None = None, *, title: str | None = None) -> Axes:
+    """Draw `alignment` into `axes`, or into a new figure of fitting size (``axes.figure``).
+
+    Rows are labelled with the word that their weights are about (`Alignment.row_labels`); the marked cells
+    are those of `Alignment.peaks`, so the picture says what `Alignment.links` says.
+
+    Raises:
+        SizeError: there is no row or no column to draw.
+
+    Warns:
+        MissingGlyphWarning: names the characters that no installed font has.
+    """
+    if axes is None:
+        figure, missing = _page([alignment], [title], columns=1)
+        axes = figure.axes[0]
+    else:
+        families, missing = _families([alignment], [title])
+        _paint(axes, alignment, title, families, _cell_of(axes, alignment))
+    _warn_of(missing)
+    return axes
+
+
+def save(alignment: Alignment, path: str | os.PathLike[str], *, title: str | None = None) -> None:
+    """Write one heat map to `path`, as PNG or SVG by its suffix; the file is whole or not there.
+
+    An SVG keeps its texts as text.
+
+    Raises:
+        DataError: another suffix.
+        RunError: the file cannot be written.
+        SizeError: there is no row or no column to draw.
+    """
+    save_many([alignment], path, titles=[title])
+
+
+def save_many(
+    alignments: Sequence[Alignment],
+    path: str | os.PathLike[str],
+    *,
+    titles: Sequence[str | None] | None = None,
+    columns: int | None = None,
+) -> None:
+    """Write several heat maps to one page, row by row; otherwise as `save`.
+
+    Args:
+        titles: one for each alignment.
+        columns: maps side by side; without it the page is about square.
+    """
+    suffix = Path(path).suffix.lower()
+    if suffix not in SUFFIXES:
+        raise DataError(
+            f"{path}: a heat map is written as {' or '.join(SUFFIXES)}, got the suffix {suffix!r}"
+        )
+    if not alignments:
+        raise SizeError(f"{path}: expected at least one alignment to draw, got none")
+    titles = [None] * len(alignments) if titles is None else titles
+    if len(titles) != len(alignments):
+        raise SizeError(f"{path}: expected {len(alignments)} titles, got {len(titles)}")
+    figure, missing = _page(alignments, titles, columns=columns or math.ceil(math.sqrt(len(alignments))))
+    replace_atomically(path, lambda temporary: _write(figure, temporary, suffix[1:]))
+    if suffix == ".png":  # whoever shows an SVG finds fonts of their own
+        _warn_of(missing)
+
+
+def _write(figure: Figure, path: str, kind: str) -> None:
+    import matplotlib
+
+    # Both settings can only be given to the whole process: put back at once, and one thread at a time.
+    with _saving, matplotlib.rc_context(), warnings.catch_warnings():
+        matplotlib.rcParams["svg.fonttype"] = "none"
+        matplotlib.rcParams["svg.hashsalt"] = "heedful"  # the same picture is the same file
+        # Said once, by `_warn_of`, with all characters.
+        warnings.filterwarnings("ignore", message="Glyph .* missing")
+        warnings.filterwarnings("ignore", message="Matplotlib currently does not support")
+        figure.savefig(
+            path,
+            format=kind,
+            dpi=min(200, 3600 / max(figure.get_size_inches())),  # more pixels take seconds and show no more
+            bbox_inches="tight",  # the margins are an estimate, the labels' real widths decide
+            pad_inches=0.1,
+            metadata={"Date": None} if kind == "svg" else None,
+        )
+
+
+def _cell_of(axes: Axes, alignment: Alignment) -> float:
+    """The size in inches that a cell will have in `axes`."""
+    _check_not_empty(alignment)
+    rows, columns = alignment.weights.shape
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    extent = axes.get_window_extent()
+    return min(extent.width / columns, extent.height / rows) / figure.dpi
+
+
+def _page(
+    alignments: Sequence[Alignment], titles: Sequence[str | None], *, columns: int
+) -> tuple[Figure, str]:
+    """A figure with one axes per alignment and one colour bar, and the characters that it cannot show.
+
+    Maps in one row share their upper edge, maps in one column their left edge.
+    """
+    from matplotlib.figure import Figure
+
+    for alignment in alignments:
+        _check_not_empty(alignment)
+    panels = [measure(alignment, title) for alignment, title in zip(alignments, titles, strict=True)]
+    columns = min(columns, len(panels))
+    across = [panels[column::columns] for column in range(columns)]
+    down = [panels[start : start + columns] for start in range(0, len(panels), columns)]
+    lefts, width = edges(
+        [(max(p.left for p in some), max(p.width + p.right for p in some)) for some in across]
+    )
+    tops, height = edges([(max(p.top for p in some), max(p.height for p in some)) for some in down])
+    width += 0.4  # for the colour bar
+
+    figure = Figure(figsize=(width, height))
+    families, missing = _families(alignments, titles)
+
+    def box(left: float, top: float, wide: float, high: float) -> tuple[float, float, float, float]:
+        return left / width, 1 - (top + high) / height, wide / width, high / height
+
+    for index, (alignment, title, panel) in enumerate(zip(alignments, titles, panels, strict=True)):
+        left, top = lefts[index % columns], tops[index // columns]
+        axes = figure.add_axes(box(left, top, panel.width, panel.height))
+        _paint(axes, alignment, title, families, panel.cell)
+    _colour_bar(figure, box(width - 0.4, tops[0], 0.1, min(panels[0].height, 2.0)))
+    return figure, missing
+
+
+def _colour_bar(figure: Figure, box: tuple[float, float, float, float]) -> None:
+    bar = figure.colorbar(figure.axes[0].images[0], cax=figure.add_axes(box), ticks=[0, 0.5, 1])
+    bar.ax.tick_params(labelsize=7, length=2, width=0.4)
+    bar.ax.spines[:].set_visible(False)
+
+
+def _paint(axes: Axes, alignment: Alignment, title: str | None, families: list[str], cell: float) -> None:
+    """All of one heat map, for cells of `cell` inches."""
+    rows, columns = alignment.weights.shape
+    # Said in full: the user's rcParams may set another origin, or a grid.
+    axes.imshow(
+        alignment.weights,
+        cmap=_COLOURS,
+        vmin=0,
+        vmax=1,
+        aspect="equal",
+        origin="upper",
+        interpolation="nearest",
+    )
+    axes.grid(False)
+    # Lines rather than the grid of minor ticks: those are one object a line, slow where there are hundreds.
+    inner = {"color": "0.85", "linewidth": 0.4, "zorder": 1}
+    axes.hlines([row - 0.5 for row in range(1, rows)], -0.5, columns - 0.5, **inner)
+    axes.vlines([column - 0.5 for column in range(1, columns)], -0.5, rows - 0.5, **inner)
+    axes.spines[:].set(linewidth=0.6, color="0.4")
+    _label(axes, alignment, title, families, cell)
+    _mark(axes, alignment.peaks(), size=72 * cell * 0.22)
+
+
+def _label(axes: Axes, alignment: Alignment, title: str | None, families: list[str], cell: float) -> None:
+    # Tokens are shown as they are: no "$" starts a formula.
+    plain: dict[str, Any] = {"fontfamily": families, "parse_math": False, "usetex": False}
+    ticks: dict[str, Any] = {**plain, "fontsize": font_size(cell)}
+    source, target = map(shown, alignment.source), map(shown, alignment.row_labels())
+    turn = 0 if fits(alignment.source, cell) else 90
+    axes.set_xticks(range(len(alignment.source)), list(source), rotation=turn, **ticks)
+    axes.set_yticks(range(len(alignment.target)), list(target), **ticks)
+    axes.tick_params(length=0, labeltop=True, labelbottom=False)
+    axes.xaxis.set_label_position("top")
+    axes.set_xlabel("source", fontsize=9, color="0.35")
+    axes.set_ylabel("target", fontsize=9, color="0.35")
+    if title is not None:
+        axes.set_title(shown(title), fontsize=TITLE_SIZE, **plain)
+
+
+def _mark(axes: Axes, peaks: Sequence[tuple[int, int]], *, size: float) -> None:
+    """A dot in every linked cell, and a thin line from dot to dot that breaks where a row has no link."""
+    if not peaks:
+        return
+    by_row = dict(peaks)
+    rows = range(peaks[0][0], peaks[-1][0] + 1)
+    axes.plot(
+        [by_row.get(row, math.nan) for row in rows],
+        rows,
+        color=_MARK,
+        linewidth=size * 0.2,
+        marker="o",
+        markersize=size,
+        markeredgecolor="white",
+        markeredgewidth=size * 0.15,
+    )
+
+
+def _check_not_empty(alignment: Alignment) -> None:
+    if not alignment.weights.size:
+        raise SizeError(f"heat map: expected at least one row and one column, got {alignment.weights.shape}")
+
+
+def _families(alignments: Sequence[Alignment], titles: Sequence[str | None]) -> tuple[list[str], str]:
+    labels = [label for one in alignments for label in (*one.source, *one.row_labels())]
+    return families_for(shown(text) for text in (*labels, *(title for title in titles if title)))
+
+
+def _warn_of(missing: str) -> None:
+    if missing:
+        listed = ", ".join(f"{char} (U+{ord(char):04X})" for char in missing)
+        warnings.warn(
+            f"no installed font has the characters {listed}; install one that has, or save as .svg",
+            MissingGlyphWarning,
+            stacklevel=3,
+        )

@@ -1,0 +1,42 @@
+"""Encoder-decoder models from clean parts, and the papers' presets."""
+
+from heedful.model.build import build
+from heedful.model.cells import GRU, LSTM, Cell, PaperGRU, cells
+from heedful.model.encoder import Encoded, Encoder
+from heedful.model.fusion import Early, Fusion, Late, NoAttention, fusions
+from heedful.model.model import Decoder, Loss, Model
+from heedful.model.presets import bahdanau2015, encdec2014, luong2015
+from heedful.model.readout import Attentional, Maxout, Readout, StateContext, readouts
+from heedful.model.start import Start, starts
+from heedful.model.steps import State, Steps
+
+__all__ = [
+    "GRU",
+    "LSTM",
+    "Attentional",
+    "Cell",
+    "Decoder",
+    "Early",
+    "Encoded",
+    "Encoder",
+    "Fusion",
+    "Late",
+    "Loss",
+    "Maxout",
+    "Model",
+    "NoAttention",
+    "PaperGRU",
+    "Readout",
+    "Start",
+    "State",
+    "StateContext",
+    "Steps",
+    "bahdanau2015",
+    "build",
+    "cells",
+    "encdec2014",
+    "fusions",
+    "luong2015",
+    "readouts",
+    "starts",
+]

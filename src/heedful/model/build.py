@@ -1,0 +1,145 @@
+"""The only place where names become objects."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from torch import nn
+
+from heedful.attention import Attention, normalisers, scopes, scores
+from heedful.data.vocabulary import Vocabulary
+from heedful.errors import RecipeError
+from heedful.model.cells import Cell, cells
+from heedful.model.encoder import Encoder
+from heedful.model.fusion import Fusion, fusions
+from heedful.model.initialise import initialise
+from heedful.model.model import Decoder, Model
+from heedful.model.readout import Output, readouts
+from heedful.model.start import starts
+
+Spec = str | Mapping[str, Any]
+"""A part: its registered name, or a table with `name` and the part's options."""
+
+
+def build(
+    *,
+    source_vocabulary_size: int,
+    target_vocabulary_size: int,
+    embedding_size: int = 128,
+    cell: str = "gru",
+    encoder_size: int = 256,
+    encoder_layers: int = 1,
+    bidirectional: bool = True,
+    decoder_size: int = 256,
+    decoder_layers: int = 1,
+    start: Spec = "learned_last",
+    fusion: Spec = "early",
+    score: Spec = "additive",
+    scope: Spec = "global",
+    normaliser: Spec = "softmax",
+    attention_dropout: float = 0.0,
+    readout: Spec = "state_context",
+    output_bias: bool = True,
+    tied_embeddings: bool = False,
+    zero_start: bool = False,
+    dropout: float = 0.0,
+    initialisation: str = "default",
+) -> Model:
+    """A model from names and sizes; a recipe's ``[model]`` table has the same keys.
+
+    Args:
+        source_vocabulary_size: number of source symbols.
+        target_vocabulary_size: number of target symbols.
+        embedding_size: E, of both sides.
+        cell: of encoder and decoder: gru, lstm or paper_gru.
+        encoder_size: H, per direction.
+        encoder_layers: 1 or more.
+        bidirectional: whether the encoder reads in both directions.
+        decoder_size: H', of each decoder layer.
+        decoder_layers: 1 to 4.
+        start: the decoder's first states.
+        fusion: when attention is asked and where its answer goes; "none" for the fixed vector.
+        score: see `heedful.attention`, as scope and normaliser; not used with fusion "none".
+        scope: which source positions may answer.
+        normaliser: scores to weights.
+        attention_dropout: on the weights.
+        readout: what the output layer reads.
+        output_bias: whether the output layer has a bias.
+        tied_embeddings: the output matrix is the target embedding.
+        zero_start: the start symbol is embedded as zeros (Bahdanau et al. 2015) rather than learned.
+        dropout: on embeddings, between layers, and on the readout.
+        initialisation: default, uniform (Luong et al. 2015) or bahdanau.
+
+    Raises:
+        RecipeError: an unknown name or option, or a count out of range.
+        SizeError: two parts do not fit.
+    """
+    _check_counts(encoder_layers=(encoder_layers, 16), decoder_layers=(decoder_layers, 4))
+    kind = cells[cell]
+    encoder = Encoder(
+        source_vocabulary_size,
+        embedding_size=embedding_size,
+        cell=kind,
+        hidden_size=encoder_size,
+        layers=encoder_layers,
+        bidirectional=bidirectional,
+        dropout=dropout,
+    )
+    layers = {"cell": kind, "hidden_size": decoder_size, "layers": decoder_layers}
+    sizes = {"embedding_size": embedding_size, "value_size": encoder.value_size, "dropout": dropout}
+    attention = {"score": score, "scope": scope, "normaliser": normaliser, "dropout": attention_dropout}
+    joined = _fusion(fusion, attention, layers=layers, sizes=sizes)
+    read = _part(
+        readouts, readout, {"fusion": joined, "embedding_size": embedding_size, "hidden_size": decoder_size}
+    )
+    embedding = nn.Embedding(target_vocabulary_size, embedding_size, padding_idx=Vocabulary.START if zero_start else None)
+    decoder = Decoder(
+        embedding,
+        fusion=joined,
+        start=_part(starts, start, {"encoder": encoder, **layers}),
+        readout=read,
+        output=Output(read.feature_size, embedding, tied=tied_embeddings, bias=output_bias),
+        dropout=dropout,
+    )
+    model = Model(encoder, decoder)
+    initialise(model, initialisation)
+    return model
+
+
+def split_spec(spec: Spec) -> tuple[str, dict[str, Any]]:
+    """``"dot"`` -> ("dot", {}); ``{"name": "local_m", "window": 5}`` -> ("local_m", {"window": 5})."""
+    if isinstance(spec, str):
+        return spec, {}
+    options = dict(spec)
+    if "name" not in options:
+        raise RecipeError(f"a part is a name or a table with a name, got {options}")
+    return options.pop("name"), options
+
+
+def _part(registry: Any, spec: Spec, context: Mapping[str, Any]) -> Any:
+    name, options = split_spec(spec)
+    return registry.build(name, options, context)
+
+
+def _fusion(spec: Spec, attention: Mapping[str, Any], *, layers: dict[str, Any], sizes: dict[str, Any]) -> Fusion:
+    name, options = split_spec(spec)
+    context = {**layers, **sizes}
+    if name != "none":
+        asks = {"query_size": layers["hidden_size"], "value_size": sizes["value_size"]}
+        context["attention"] = Attention(
+            _part(scores, attention["score"], asks),
+            scope=_part(scopes, attention["scope"], asks),
+            normaliser=_part(normalisers, attention["normaliser"], asks),
+            dropout=attention["dropout"],
+        )
+    return fusions.build(name, options, context)
+
+
+def _check_counts(**counts: tuple[int, int]) -> None:
+    for name, (count, most) in counts.items():
+        if not 1 <= count <= most:
+            raise RecipeError(f"{name} must be from 1 to {most}, got {count}")
+
+
+__all__ = ["Cell", "Spec", "build", "split_spec"]

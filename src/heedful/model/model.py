@@ -1,0 +1,151 @@
+"""model = encoder + decoder; decoder = embedding + fusion(cell, attention) + readout."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from heedful.attention import Memory
+from heedful.data.batches import Batch, Sequences
+from heedful.data.vocabulary import Vocabulary
+from heedful.model.encoder import Encoded, Encoder
+from heedful.model.fusion import FixedVector, Fusion
+from heedful.model.readout import Output, Readout
+from heedful.model.start import Start
+from heedful.model.steps import State, Steps
+
+
+class Loss(NamedTuple):
+    """Summed over the real target tokens of a batch, the end symbol among them."""
+
+    total: Tensor  # nats, with label smoothing if asked for
+    plain: Tensor  # nats, without it
+    tokens: Tensor  # how many
+
+
+class Decoder(nn.Module):
+    """Embedding, fusion and readout, and where the first step starts.
+
+    Args:
+        embedding: of target symbols; a padding row stands for "no previous word" in the papers that start from zero.
+        fusion: recurrent layers and attention.
+        start: the layers' first states.
+        readout: features of a step.
+        output: logits from features.
+        dropout: on embeddings and features.
+    """
+
+    def __init__(
+        self,
+        embedding: nn.Embedding,
+        *,
+        fusion: Fusion,
+        start: Start,
+        readout: Readout,
+        output: Output,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.embedding = embedding
+        self.fusion = fusion
+        self.start = start
+        self.readout = readout
+        self.output = output
+        self.dropout = nn.Dropout(dropout)
+
+    def begin(self, encoded: Encoded) -> tuple[Memory | FixedVector, State]:
+        """The memory and the state before the first step, K = 1."""
+        return self.fusion.prepare(encoded), self.fusion.initial(self.start(encoded))
+
+    def unroll(self, tokens: Tensor, memory: Memory | FixedVector, state: State) -> Steps:
+        """Teacher forcing: tokens (B, T) are y_0 .. y_{T-1}, y_0 the start symbol."""
+        return self.fusion.unroll(self.dropout(self.embedding(tokens)), memory, state)
+
+    def step(self, tokens: Tensor, memory: Memory | FixedVector, state: State) -> tuple[Steps, State]:
+        """One step of K hypotheses a sentence: tokens (B, K)."""
+        return self.fusion.step(self.dropout(self.embedding(tokens)), memory, state)
+
+    def logits(self, steps: Steps) -> Tensor:
+        """(..., Y) before the softmax."""
+        return self.output(self.dropout(self.readout(steps)))
+
+
+class Model(nn.Module):
+    """A sequence-to-sequence model over one source."""
+
+    def __init__(self, encoder: Encoder, decoder: Decoder) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.decoder = decoder
+
+    @property
+    def row_convention(self) -> str:
+        """Which word a row of weights belongs to: "predicted" (y_t) or "input" (y_{t-1})."""
+        return self.decoder.fusion.row_convention
+
+    def encode(self, source: Sequences) -> Encoded:
+        """The source states of a batch."""
+        return self.encoder(source.tokens, source.mask, source.positions)
+
+    def begin(self, source: Sequences) -> tuple[Memory | FixedVector, State]:
+        """Memory and first state for search."""
+        return self.decoder.begin(self.encode(source))
+
+    def step(
+        self, tokens: Tensor, memory: Memory | FixedVector, state: State
+    ) -> tuple[Tensor, Tensor | None, State]:
+        """The step function of search: tokens (B, K) -> log-probabilities (B, K, Y), weights (B, K, S) or None, state."""
+        steps, state = self.decoder.step(tokens, memory, state)
+        return torch.log_softmax(self.decoder.logits(steps).float(), dim=-1), steps.weights, state
+
+    def force(self, batch: Batch) -> tuple[Tensor, Tensor | None]:
+        """Forced decoding: log-probability of each given target token (B, T), 0 behind its end, and weights (B, T, S)."""
+        assert batch.target is not None
+        steps = self._unroll(batch, _inputs(batch.target))
+        logs = torch.log_softmax(self.decoder.logits(steps).float(), dim=-1)
+        chosen = logs.gather(2, batch.target.tokens.unsqueeze(-1)).squeeze(-1)
+        return chosen * batch.target.mask, steps.weights
+
+    def forward(self, batch: Batch, *, label_smoothing: float = 0.0, own_words: float = 0.0) -> Loss:
+        """The training loss under teacher forcing, on real tokens only.
+
+        Args:
+            batch: sources and targets; a target ends in the end symbol.
+            label_smoothing: share of the probability that is spread evenly over the vocabulary.
+            own_words: scheduled sampling in two passes (Mihaylova and Martins 2019): each input word is, with this
+                probability, the one that a first, teacher-forced pass predicted in its place.
+        """
+        assert batch.target is not None
+        inputs = _inputs(batch.target)
+        if own_words > 0:
+            inputs = self._mix(batch, inputs, own_words)
+        steps = self._unroll(batch, inputs)
+        logits = self.decoder.logits(steps.select(batch.target.mask)).float()
+        wanted = batch.target.tokens[batch.target.mask]
+        plain = functional.cross_entropy(logits, wanted, reduction="sum")
+        total = plain
+        if label_smoothing > 0:
+            total = functional.cross_entropy(logits, wanted, reduction="sum", label_smoothing=label_smoothing)
+        return Loss(total, plain.detach(), batch.target.mask.sum())
+
+    def _unroll(self, batch: Batch, inputs: Tensor) -> Steps:
+        memory, state = self.begin(batch.sources[0])
+        return self.decoder.unroll(inputs, memory, state)
+
+    @torch.no_grad()
+    def _mix(self, batch: Batch, inputs: Tensor, own_words: float) -> Tensor:
+        predicted = self.decoder.logits(self._unroll(batch, inputs)).argmax(-1)  # (B, T), for y_1 .. y_T
+        own = torch.rand(inputs.shape, device=inputs.device) < own_words
+        shifted = torch.cat([inputs[:, :1], predicted[:, :-1]], dim=1)
+        # The end symbol is no input: a decoder never reads it.
+        own = own & (shifted != Vocabulary.END)
+        return torch.where(own, shifted, inputs)
+
+
+def _inputs(target: Sequences) -> Tensor:
+    """y_1 .. y_T -> y_0 .. y_{T-1}, y_0 the start symbol."""
+    start = torch.full_like(target.tokens[:, :1], Vocabulary.START)
+    return torch.cat([start, target.tokens[:, :-1]], dim=1)

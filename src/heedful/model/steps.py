@@ -1,0 +1,43 @@
+"""The values of decoding: what a decoder carries from step to step, and what each step leaves behind.
+
+Axes: B sentences, T steps (in training) or hypotheses of one step (in search), then the size.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from heedful.model.stack import LayerStates
+
+
+class State(NamedTuple):
+    """What the next step needs. Tensors are (B, K, ...), K hypotheses a sentence; in training K = 1."""
+
+    layers: LayerStates
+    fed: Tensor | None  # (B, K, attentional size)  h~_{t-1}, under input feeding
+    step: Tensor  # (B, K) int64, from 0
+
+
+class Steps(NamedTuple):
+    """What T steps (or the T hypotheses of one step) leave behind, for the readout and for looking at."""
+
+    embeddings: Tensor  # (B, T, E)  E y_{t-1}
+    before: Tensor  # (B, T, H)  s_{t-1}, top layer
+    states: Tensor  # (B, T, H)  s_t, top layer
+    contexts: Tensor  # (B, T, C)  c_t
+    attentional: Tensor | None = None  # (B, T, .)  h~_t, late fusion only
+    weights: Tensor | None = None  # (B, T, S)  alpha_t; None without attention
+
+    def select(self, mask: Tensor) -> Steps:
+        """Only the steps where `mask` (B, T) is True, in one row: (N, ...). The weights are left out."""
+        picked = (None if part is None else part[mask] for part in self[:-1])
+        return Steps(*picked)  # pyright: ignore[reportArgumentType]
+
+
+def join(steps: list[Steps]) -> Steps:
+    """Steps of T = 1 one after the other."""
+    parts = zip(*steps, strict=True)
+    return Steps(*(None if part[0] is None else torch.cat(part, dim=1) for part in parts))  # pyright: ignore

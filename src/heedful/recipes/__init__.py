@@ -1,0 +1,17 @@
+"""Recipes: one TOML file is one experiment. Names and numbers only; `heedful.model.build` makes objects of them."""
+
+from heedful.recipes.load import as_toml, built_in, copy, load, parse
+from heedful.recipes.schema import DataRecipe, ModelRecipe, PredictRecipe, Recipe, TrainRecipe
+
+__all__ = [
+    "DataRecipe",
+    "ModelRecipe",
+    "PredictRecipe",
+    "Recipe",
+    "TrainRecipe",
+    "as_toml",
+    "built_in",
+    "copy",
+    "load",
+    "parse",
+]

@@ -1,0 +1,152 @@
+"""Reading recipes: a built-in name or a TOML file, with settings on top; every mistake named."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping, Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+from pydantic import BaseModel, ValidationError
+
+from heedful.errors import RecipeError, nearest
+from heedful.files import write_atomically
+from heedful.recipes.schema import Recipe
+
+Settings = Mapping[str, Any] | Sequence[str]
+"""``{"train.epochs": 5}`` or ``["train.epochs=5"]``."""
+
+
+def built_in() -> dict[str, str]:
+    """The built-in recipes: name -> TOML text, with its comments."""
+    folder = resources.files("heedful.recipes") / "builtin"
+    files = sorted((file for file in folder.iterdir() if file.name.endswith(".toml")), key=lambda f: f.name)
+    return {file.name.removesuffix(".toml"): file.read_text("utf-8") for file in files}
+
+
+def load(recipe: str | os.PathLike[str] | Recipe, set: Settings = ()) -> Recipe:
+    """A recipe by built-in name, from a TOML file, or as it is, with `set` laid over it.
+
+    Raises:
+        RecipeError: no such recipe, invalid TOML, an unknown key (names the nearest), or a value that does not fit.
+    """
+    if isinstance(recipe, Recipe):
+        return parse(_plain(recipe), "recipe", set)
+    name = os.fspath(recipe)
+    if os.path.isfile(name):
+        try:
+            text = Path(name).read_text("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise RecipeError(f"{name}: cannot be read as UTF-8 text: {error}") from None
+    elif name in (known := built_in()):
+        text = known[name]
+    else:
+        raise RecipeError(f"no such file, nor built-in recipe: {name!r}{nearest(name, known)}")
+    try:
+        values = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise RecipeError(f"{name}: not valid TOML: {error}") from None
+    return parse(values, name, set)
+
+
+def parse(values: Mapping[str, Any], name: str, set: Settings = ()) -> Recipe:
+    """A recipe from nested tables; `name` is what errors call it."""
+    values = _copied(values)
+    for key, value in _settings(set):
+        _put(values, key, value)
+    try:
+        return Recipe.model_validate(values)
+    except ValidationError as error:
+        raise RecipeError(f"{name}: {_explain(error)}") from None
+
+
+def copy(name: str, to: str | os.PathLike[str]) -> Path:
+    """Write the built-in recipe `name`, comments and all, to the file `to`, for the user to edit.
+
+    Raises:
+        RecipeError: no such recipe, or `to` exists.
+    """
+    known = built_in()
+    if name not in known:
+        raise RecipeError(f"no built-in recipe {name!r}{nearest(name, known)}")
+    path = Path(to)
+    if path.is_dir():
+        path = path / f"{name}.toml"
+    if path.exists():
+        raise RecipeError(f"{path}: exists already; name another file, or remove it")
+    write_atomically(path, known[name])
+    return path
+
+
+def as_toml(recipe: Recipe) -> str:
+    """Every key of `recipe` with its value, ready to be read again."""
+    return tomli_w.dumps(_plain(recipe))
+
+
+def _plain(recipe: BaseModel) -> dict[str, Any]:
+    """Nested tables; a part without options as its bare name; None as the word that TOML can hold."""
+    return _worded(recipe.model_dump())
+
+
+def _worded(value: Any) -> Any:
+    if isinstance(value, dict):
+        if set(value) == {"name"}:
+            return value["name"]
+        return {key: _worded(item) for key, item in value.items()}
+    return "none" if value is None else value
+
+
+def _copied(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: _copied(value) if isinstance(value, Mapping) else value for key, value in values.items()}
+
+
+def _settings(settings: Settings) -> list[tuple[str, Any]]:
+    if isinstance(settings, Mapping):
+        return list(settings.items())
+    pairs = []
+    for setting in settings:
+        key, equals, text = setting.partition("=")
+        if not equals or not key.strip():
+            raise RecipeError(f"a setting is KEY=VALUE, for instance train.epochs=5; got {setting!r}")
+        pairs.append((key.strip(), _value(text.strip())))
+    return pairs
+
+
+def _value(text: str) -> Any:
+    """A TOML value, or the text itself: ``general`` needs no quotes."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def _put(values: dict[str, Any], key: str, value: Any) -> None:
+    *tables, last = key.split(".")
+    if len(tables) < 1:
+        raise RecipeError(f"a setting names its table, for instance train.epochs; got {key!r}")
+    for name in tables:
+        inner = values.setdefault(name, {})
+        if isinstance(inner, str):  # a part given by its bare name gets an option
+            inner = values[name] = {"name": inner}
+        if not isinstance(inner, dict):
+            raise RecipeError(f"{key!r}: {name!r} is a value, not a table")
+        values = inner
+    values[last] = value
+
+
+def _explain(error: ValidationError) -> str:
+    """The first mistake, in our words."""
+    first = error.errors()[0]
+    path = [str(part) for part in first["loc"]]
+    key = ".".join(path)
+    if first["type"] == "extra_forbidden":
+        known = Recipe.model_fields if len(path) == 1 else Recipe.model_fields[path[0]].annotation.model_fields  # pyright: ignore
+        return f"unknown key {key!r}{nearest(path[-1], known)}"
+    message = first["msg"].removeprefix("Value error, ")
+    if first["type"] == "missing":
+        return f"{key!r} is missing" + ("; a budget is needed: train.epochs" if key == "train" else "")
+    got = first["input"]
+    return f"{key!r}: {message[0].lower()}{message[1:]}" + ("" if isinstance(got, dict) else f", got {got!r}")

@@ -1,0 +1,60 @@
+"""What search is given, and what it gives back."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol
+
+import torch
+from torch import Tensor
+
+from heedful.data.vocabulary import Vocabulary
+from heedful.tensors import map_tensors
+
+
+class StepFunction(Protocol):
+    """One decoding step of K hypotheses for each of B sentences.
+
+    tokens (B, K) int64 are the last symbols; memory is a nest of tensors with B rows; state one of (B, K, ...).
+    It returns log-probabilities (B, K, Y), weights (B, K, S) or None, and the new state.
+    """
+
+    def __call__(self, tokens: Tensor, memory: Any, state: Any) -> tuple[Tensor, Tensor | None, Any]: ...
+
+
+class Hypothesis(NamedTuple):
+    """One answer.
+
+    `score` is what answers are ranked by: the log-probability in nats divided by length ** length_penalty, the length
+    counted with the end symbol. `token_scores` are the log-probabilities of the single tokens, the end symbol's
+    among them if it was reached (`finished`); their sum is `log_probability`.
+    """
+
+    tokens: list[int]  # without the end symbol
+    score: float
+    log_probability: float
+    token_scores: list[float]
+    weights: Tensor | None  # (T, S), T counts the end symbol
+    finished: bool
+
+
+def reorder(state: Any, parents: Tensor) -> Any:
+    """The state after hypotheses were chosen: row k of sentence b continues row ``parents[b, k]``."""
+    rows = torch.arange(parents.shape[0], device=parents.device)[:, None]
+    return map_tensors(lambda tensor: tensor[rows, parents], state)
+
+
+def keep(tree: Any, sentences: Tensor) -> Any:
+    """Only these sentences of a memory or a state."""
+    return map_tensors(lambda tensor: tensor[sentences], tree)
+
+
+def without_special(logs: Tensor) -> Tensor:
+    """Padding and the start symbol are never an answer."""
+    logs = logs.clone()
+    logs[..., [Vocabulary.PAD, Vocabulary.START]] = -torch.inf
+    return logs
+
+
+def worth_leaving(going: Tensor) -> bool:
+    """Whether so many sentences are done that copying the rest pays."""
+    return bool(going.sum() <= 0.75 * going.numel())

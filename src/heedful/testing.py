@@ -1,0 +1,315 @@
+"""A conformance suite for the parts of attention, one's own among them, as check_estimator is for scikit-learn.
+
+>>> from heedful.testing import check_score
+>>> check_score("general")                                # a registered name
+>>> class Half(scores["dot"]): ...                        # doctest: +SKIP
+>>> check_score(Half)                                     # doctest: +SKIP
+
+What is checked is what the rest of the package relies on. Masked positions might as well not be there, whatever
+stands at them, for weights, contexts and gradients; a sentence gets the same answer alone and in a batch, a query
+the same alone and among others; positions count and not the order in memory; with nothing to attend to, weights and
+contexts are zeros; nothing is ever NaN, in no floating dtype; no input is written to.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple, TypeVar
+
+import torch
+from torch import Tensor
+
+from heedful.attention import (
+    Attended,
+    Attention,
+    General,
+    Normaliser,
+    Scope,
+    Score,
+    normalisers,
+    scopes,
+    scores,
+)
+from heedful.errors import SizeError
+from heedful.registry import Registry
+
+Part = TypeVar("Part")
+
+SENTENCES, STEPS, WORDS = 2, 7, 11  # B, T, S: primes, so that no two axes can be mistaken for each other
+QUERY_SIZE, VALUE_SIZE = 5, 3
+LENGTHS = (11, 7)
+KEPT = (0, 1, 3, 4, 7, 8, 10)  # what is left of the 11 positions where the others are masked
+TOLERANCES = {torch.float64: 1e-9, torch.float32: 1e-4, torch.float16: 3e-2, torch.bfloat16: 2e-1}
+EXACT = (torch.float64, torch.float32)
+
+
+def check_score(score: str | type[Score], *, options: Mapping[str, Any] | None = None) -> None:
+    """Check a score, by its registered name or as a class that need not be registered.
+
+    Args:
+        score: it is built with query_size and value_size; they differ unless it refuses that with a SizeError.
+        options: what else it is built with.
+
+    Raises:
+        AssertionError: says which rule is broken, in which dtype, and by how much.
+    """
+    part, name = _build(scores, score, options)
+    attention = _drawn(Attention(part), torch.float64)
+    part, data = attention.score, _example(attention, torch.float64)
+    memory = attention.prepare(data.values, data.mask, data.positions)
+    queries = part.queries(data.query)
+    _demand(memory.keys.shape[:2] == (SENTENCES, WORDS), name, "keys must be (B, S, K)", memory.keys.shape)
+    raw = part(queries, memory)
+    _demand(raw.shape == (SENTENCES, STEPS, WORDS), name, "scores must be (B, T, S)", raw.shape)
+    weight = part.query_weight()
+    if weight is not None:
+        _same(queries, data.query @ weight.T, name, "queries(query) must be query times query_weight()")
+    reach = part.reach(memory)
+    if reach is not None:
+        _demand(reach.dtype == torch.bool, name, "reach must be of bool", reach.dtype)
+        _demand(reach.shape == (SENTENCES, WORDS), name, "reach must be (B, S)", reach.shape)
+    check_attention(attention, name=name)
+
+
+def check_scope(scope: str | type[Scope], *, options: Mapping[str, Any] | None = None) -> None:
+    """Check a scope; arguments and errors as for `check_score`."""
+    part, name = _build(scopes, scope, options)
+    attention = _drawn(Attention(General(QUERY_SIZE, VALUE_SIZE), scope=part), torch.float64)
+    data = _example(attention, torch.float64)
+    steps = torch.arange(STEPS)[None, :]
+    window = attention.scope(data.query, attention.prepare(data.values, data.mask, data.positions), steps)
+    _demand(window.mask.dtype == torch.bool, name, "the window's mask must be of bool", window.mask.dtype)
+    wide = window.mask.expand(SENTENCES, STEPS, WORDS)
+    _demand(not (wide & ~data.mask[:, None, :]).any(), name, "a masked position must not be in the window")
+    if window.prior is not None:
+        shape = window.prior.shape
+        _demand(shape == (SENTENCES, STEPS, WORDS), name, "a prior must be (B, T, S)", shape)
+        _demand(bool((window.prior >= 0).all()), name, "a prior must not be negative")
+    check_attention(attention, name=name)
+
+
+def check_normaliser(normaliser: str | type[Normaliser], *, options: Mapping[str, Any] | None = None) -> None:
+    """Check a normaliser; arguments and errors as for `check_score`."""
+    part, name = _build(normalisers, normaliser, options)
+    mask = torch.tensor([True, False, True, True, False, True, False])
+    raw = _normal(SENTENCES, STEPS, len(mask), seed=0)
+    for dtype in TOLERANCES:
+        for factor in (1, 1e4):
+            given = (raw * factor).to(dtype)
+            given[..., ~mask] = torch.tensor([1e3, torch.nan, torch.inf], dtype=dtype)
+            given.requires_grad_()
+            weights = part(given, mask.expand(SENTENCES, 1, -1))
+            where = f"{dtype}, scores of about {factor:g}"
+            _demand(weights.dtype == dtype, name, f"weights must be of the scores' {dtype}", weights.dtype)
+            _finite({"weights": weights}, name, where)
+            _demand(bool((weights >= 0).all()), name, f"weights must not be negative ({where})")
+            _demand(not weights[..., ~mask].any(), name, f"masked weights must be exactly 0 ({where})")
+            _same(weights.sum(-1), torch.ones(SENTENCES, STEPS), name, f"rows must sum to 1 ({where})")
+            (weights * raw.to(dtype)).sum().backward()
+            assert given.grad is not None
+            _finite({"the gradient of scores": given.grad}, name, where)
+            _demand(not given.grad[..., ~mask].any(), name, f"masked scores must have no gradient ({where})")
+    check_attention(Attention(General(QUERY_SIZE, VALUE_SIZE), normaliser=part), name=name)
+
+
+def check_attention(attention: Attention, *, name: str = "attention") -> None:
+    """Check all that holds for every score, scope and normaliser together, on a copy of `attention`.
+
+    Args:
+        attention: any; its parameters may have any values, also the zeros that some start from.
+        name: for the messages.
+
+    Raises:
+        AssertionError: says which rule is broken, in which dtype, and by how much.
+    """
+    for dtype in TOLERANCES:
+        module = _drawn(attention, dtype)
+        data = _example(module, dtype)
+        _check_masking(module, data, name)
+        _check_nothing_to_attend_to(module, data, name)
+        _check_padding(module, data, name)
+    for dtype in EXACT:  # in half precision, sums in another order may move a word over the edge of a window
+        module = _drawn(attention, dtype)
+        data = _example(module, dtype)
+        _check_batch(module, data, name)
+        _check_queries(module, data, name)
+        _check_order(module, data, name)
+    _check_inputs(_drawn(attention, torch.float64), name)
+
+
+class _Data(NamedTuple):
+    """The last sentence is padded; both end in an end symbol, without a position, and are held in reverse."""
+
+    query: Tensor  # (B, T, Q)
+    values: Tensor  # (B, S, V)
+    mask: Tensor  # (B, S)
+    positions: Tensor  # (B, S)
+    context_share: Tensor  # (B, T, V)  what the loss makes of the context
+    weights_share: Tensor  # (B, T, S)  and of the weights
+
+    def pick(self, columns: Iterable[int] | Tensor) -> _Data:
+        """Only these source positions, in this order."""
+        index = torch.as_tensor(list(columns))
+        picked = (part[:, index] for part in self[1:4])
+        return _Data(self.query, *picked, self.context_share, self.weights_share[..., index])
+
+    def hide(self, columns: Iterable[int], junk: float = 0.0) -> _Data:
+        """Mask these source positions and put `junk` there."""
+        index = torch.as_tensor(list(columns))
+        values, mask, positions = (part.clone() for part in self[1:4])
+        values[:, index], mask[:, index], positions[:, index] = junk, False, 0
+        return self._replace(values=values, mask=mask, positions=positions)
+
+
+def _check_masking(module: Attention, data: _Data, name: str) -> None:
+    data = data._replace(mask=torch.ones_like(data.mask))
+    gone = sorted(set(range(WORDS)) - set(KEPT))
+    sliced, sliced_gradients = _answer(module, data.pick(KEPT))
+    masked, gradients = _answer(module, data.hide(gone, torch.nan))
+    where = f"{data.query.dtype}"
+    _finite({"context": masked.context, "weights": masked.weights, **gradients}, name, where)
+    for part in masked:
+        _demand(part.dtype == data.query.dtype, name, f"the answer must be of {data.query.dtype}", part.dtype)
+    _demand(not masked.weights[..., gone].any(), name, f"masked weights must be exactly 0 ({where})")
+    _demand(not gradients["values"][:, gone].any(), name, f"masked values must have no gradient ({where})")
+    gradients["values"] = gradients["values"][:, KEPT]
+    masked = Attended(masked.context, masked.weights[..., KEPT])
+    _same_answer(masked, sliced, name, f"masking must equal slicing ({where})")
+    for key, gradient in gradients.items():
+        _same(
+            gradient, sliced_gradients[key], name, f"masking must equal slicing ({where}, gradient of {key})"
+        )
+
+
+def _check_nothing_to_attend_to(module: Attention, data: _Data, name: str) -> None:
+    where = f"with nothing to attend to ({data.query.dtype})"
+    empty = data._replace(mask=data.mask & torch.tensor([[True], [False]]))
+    answer, gradients = _answer(module, empty)
+    _demand(not answer.weights[1].any(), name, f"weights must be 0 {where}")
+    _demand(not answer.context[1].any(), name, f"the context must be 0 {where}")
+    _finite({"context": answer.context, "weights": answer.weights, **gradients}, name, where)
+    _demand(not gradients["values"][1].any(), name, f"values must have no gradient {where}")
+
+
+def _check_padding(module: Attention, data: _Data, name: str) -> None:
+    padding = range(LENGTHS[1], WORDS)
+    plain, _ = _answer(module, data.hide(padding))
+    for junk in (1e3, torch.inf, torch.nan):
+        answer, _ = _answer(module, data.hide(padding, junk))
+        message = f"{junk} in the padding must change nothing ({data.query.dtype})"
+        _demand(all(map(torch.equal, answer, plain)), name, message)
+
+
+def _check_batch(module: Attention, data: _Data, name: str) -> None:
+    answer, _ = _answer(module, data)
+    for row, length in enumerate(LENGTHS):
+        alone, _ = _answer(module, _Data(*(part[row : row + 1] for part in data)).pick(range(length)))
+        in_batch = Attended(answer.context[row : row + 1], answer.weights[row : row + 1, :, :length])
+        _same_answer(in_batch, alone, name, "a sentence must get in a batch the answer that it gets alone")
+
+
+def _check_queries(module: Attention, data: _Data, name: str) -> None:
+    memory = module.prepare(data.values, data.mask, data.positions)
+    together = module(data.query, memory)
+    for step in range(STEPS):
+        alone = module(data.query[:, step : step + 1], memory, steps=torch.full((SENTENCES, 1), step))
+        one = Attended(*(part[:, step : step + 1] for part in together))
+        _same_answer(one, alone, name, f"query {step} must get among others the answer that it gets alone")
+
+
+def _check_order(module: Attention, data: _Data, name: str) -> None:
+    order = torch.arange(WORDS).roll(4)
+    answer, _ = _answer(module, data)
+    expected = Attended(answer.context, answer.weights[..., order])
+    moved, _ = _answer(module, data.pick(order))
+    _same_answer(moved, expected, name, "only positions may count, not the order in memory")
+    if module.content_based:
+        moved, _ = _answer(module, data.pick(order)._replace(positions=data.positions))
+        _same_answer(
+            moved, expected, name, "content_based, but a permutation of the source changes the answer"
+        )
+
+
+def _check_inputs(module: Attention, name: str) -> None:
+    data = _example(module, torch.float64)
+    kept = [part.clone() for part in data]
+    _answer(module, data)
+    _demand(all(map(torch.equal, data, kept)), name, "no input may be written to")
+
+
+def _answer(module: Attention, data: _Data) -> tuple[Attended, dict[str, Tensor]]:
+    """What attention answers, and the gradients of a loss made of it: of the inputs and of every parameter."""
+    query, values = data.query.detach().requires_grad_(), data.values.detach().requires_grad_()
+    answer = module(query, module.prepare(values, data.mask, data.positions))
+    loss = (answer.context * data.context_share).sum() + (answer.weights * data.weights_share).sum()
+    wanted = {"query": query, "values": values, **dict(module.named_parameters())}
+    found = torch.autograd.grad(loss, list(wanted.values()), allow_unused=True, materialize_grads=True)
+    return Attended(*(part.detach() for part in answer)), dict(zip(wanted, found, strict=True))
+
+
+def _example(module: Attention, dtype: torch.dtype) -> _Data:
+    score = module.score
+    lengths = torch.tensor(LENGTHS)[:, None]
+    drawn = (
+        _normal(SENTENCES, STEPS, score.query_size, seed=1),
+        _normal(SENTENCES, WORDS, score.value_size, seed=2),
+        _normal(SENTENCES, STEPS, score.value_size, seed=3),
+        _normal(SENTENCES, STEPS, WORDS, seed=4),
+    )
+    query, values, *shares = (part.to(dtype) for part in drawn)
+    mask = torch.arange(WORDS) < lengths
+    positions = (lengths - 1 - torch.arange(WORDS)).clamp(min=0)
+    return _Data(query, values, mask, positions, *shares)
+
+
+def _drawn(attention: Attention, dtype: torch.dtype) -> Attention:
+    """A copy that does not drop anything and whose parameters are not the zeros that some start from."""
+    module = copy.deepcopy(attention).double().eval()
+    with torch.no_grad():
+        for seed, parameter in enumerate(module.parameters(), start=5):
+            parameter.copy_(0.7 * _normal(*parameter.shape, seed=seed))
+    return module.to(dtype)
+
+
+def _normal(*shape: int, seed: int) -> Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def _build(
+    registry: Registry[Part], part: str | type[Part], options: Mapping[str, Any] | None
+) -> tuple[Part, str]:
+    """The part and what messages call it. It is built as by a recipe, and the global generator left alone."""
+    name = part if isinstance(part, str) else part.__name__
+    if not isinstance(part, str):
+        registry = Registry(registry.kind)
+        registry.register(name)(part)
+    sizes = {"query_size": QUERY_SIZE, "value_size": VALUE_SIZE}
+    with torch.random.fork_rng(devices=[]):
+        try:
+            made = registry.build(name, options or {}, sizes)
+        except SizeError:
+            made = registry.build(name, options or {}, {**sizes, "value_size": QUERY_SIZE})
+    return made, f"{registry.kind} {name!r}"
+
+
+def _demand(condition: bool | Tensor, name: str, rule: str, got: object = None) -> None:
+    if not condition:
+        raise AssertionError(f"{name}: {rule}" + ("" if got is None else f", got {got}"))
+
+
+def _finite(tensors: Mapping[str, Tensor], name: str, where: str) -> None:
+    for key, tensor in tensors.items():
+        _demand(bool(tensor.isfinite().all()), name, f"{key} must be finite ({where})")
+
+
+def _same_answer(got: Attended, wanted: Attended, name: str, rule: str) -> None:
+    _same(got.weights, wanted.weights, name, f"{rule}: weights")
+    _same(got.context, wanted.context, name, f"{rule}: contexts")
+
+
+def _same(got: Tensor, wanted: Tensor, name: str, rule: str) -> None:
+    """Equal up to rounding in the dtype of `got`; the tolerance grows with the largest value that is wanted."""
+    difference = (got.double() - wanted.double()).abs().amax().item()
+    allowed = TOLERANCES[got.dtype] * max(1.0, wanted.abs().amax().item())
+    _demand(difference <= allowed, name, f"{rule} must differ by at most {allowed:.1g}", f"{difference:.2g}")

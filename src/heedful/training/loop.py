@@ -1,0 +1,197 @@
+"""The training loop, from top to bottom."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from heedful.data.batches import Example, collate, plan
+from heedful.data.codec import Codec
+from heedful.errors import TrainingError
+from heedful.model import Loss, Model
+from heedful.predictor import to_device
+from heedful.recipes import Recipe
+from heedful.training.checkpoint import save_checkpoint, save_weights
+from heedful.training.events import Reporter, Update, Validated
+from heedful.training.log import Log
+from heedful.training.optimisers import set_rate
+from heedful.training.progress import Progress
+from heedful.training.schedule import learning_rate, share_used
+from heedful.training.validate import Validator, better
+
+
+@dataclass
+class Loop:
+    """One training, ready to run.
+
+    `model` is the bare model, for saving and validating; `wrapped` is what Accelerate made of it, for training.
+    """
+
+    accelerator: Any
+    model: Model
+    wrapped: torch.nn.Module
+    optimiser: torch.optim.Optimizer
+    recipe: Recipe
+    codec: Codec
+    examples: Sequence[Example]
+    lines: Sequence[int]  # of the examples, for messages
+    validator: Validator
+    folder: Path
+    data: str
+    progress: Progress
+    log: Log
+    reporter: Reporter
+    _rates: list[tuple[float, int]] = field(default_factory=list)
+
+    def run(self) -> None:
+        """Train until the budget or the patience is used up."""
+        self._since = time.monotonic() - self.progress.seconds
+        self._saved = time.monotonic()
+        if self.progress.updates == 0:
+            self._save(weights=True)
+        self.wrapped.train()
+        while not self._done():
+            batches = self._plan()
+            for places in batches[self.progress.batch :]:
+                self._update(places)
+                self.progress.batch += 1
+                if self.progress.batch == len(batches):
+                    self.progress.epoch, self.progress.batch = self.progress.epoch + 1, 0
+                self._look(len(batches))
+                if self._done():
+                    break
+        self._end(len(self._plan()))
+
+    def _update(self, places: Sequence[int]) -> None:
+        """One batch: loss, gradients, clipping, step."""
+        recipe, progress = self.recipe.train, self.progress
+        share = self._share(len(self._plan()))
+        rate = learning_rate(recipe, share=share, updates=progress.updates)
+        set_rate(self.optimiser, rate)
+        batch = to_device(collate([self.examples[place] for place in places]), self.accelerator.device)
+        with self.accelerator.autocast():
+            loss: Loss = self.wrapped(
+                batch,
+                label_smoothing=recipe.label_smoothing,
+                own_words=recipe.scheduled_sampling * share,  # grows with the training
+            )
+        mean = float(loss.plain) / int(loss.tokens)
+        self._check("loss", mean, places)
+        self.optimiser.zero_grad(set_to_none=True)
+        self.accelerator.backward(loss.total / loss.tokens)
+        limit = recipe.clip_norm if recipe.clip_norm is not None else math.inf
+        norm = self.accelerator.clip_grad_norm_(self.wrapped.parameters(), limit)
+        if recipe.precision != "fp16":  # there the scaler skips such a step
+            self._check("gradient", float(norm), places)
+        self.optimiser.step()
+        progress.updates += 1
+        progress.loss_total += float(loss.plain)
+        progress.loss_tokens += int(loss.tokens)
+        progress.seconds = time.monotonic() - self._since
+        self._tell(share, mean, rate, int(loss.tokens))
+
+    def _look(self, batches: int) -> None:
+        """After an update: validate if it is time, save if it is time."""
+        epochs = self._epochs(batches)
+        # Small shares of an epoch add up inexactly: compare with a little room.
+        if epochs - self.progress.validated_at >= self.recipe.train.validate_every - 1e-9:
+            self._validate(epochs)
+        elif time.monotonic() - self._saved > 60 * self.recipe.train.checkpoint_minutes:
+            self._save()
+
+    def _validate(self, epochs: float) -> None:
+        progress, metric = self.progress, self.recipe.train.metric
+        dev_loss, scores = self.validator(self.model)
+        value = dev_loss if metric == "loss" else scores[metric]
+        best = better(metric, value, progress.best)
+        if best:
+            progress.best, progress.bad_validations = value, 0
+        else:
+            progress.bad_validations += 1
+        progress.seconds = time.monotonic() - self._since
+        train_loss = progress.loss_total / max(progress.loss_tokens, 1)
+        looked = Validated(progress.updates, epochs, progress.seconds, train_loss, dev_loss, scores, best)
+        progress.validated_at, progress.loss_total, progress.loss_tokens = epochs, 0.0, 0
+        if self.accelerator.is_main_process:
+            self.log.write(looked, self.optimiser.param_groups[0]["lr"])
+        self._save(weights=best, metric=metric, value=value)
+        self.reporter.validated(looked)
+
+    def _save(self, *, weights: bool = False, **about: Any) -> None:
+        if self.accelerator.is_main_process:
+            if weights:
+                save_weights(self.folder, self.model, self.codec, updates=self.progress.updates, **about)
+            save_checkpoint(
+                self.folder, self.model, self.optimiser, self.progress, codec=self.codec, data=self.data
+            )
+        self._saved = time.monotonic()
+
+    def _end(self, batches: int) -> None:
+        """A last look, if anything was learned since the one before."""
+        if self.progress.loss_tokens:
+            self._validate(self._epochs(batches))
+        if not self.progress.finished:
+            self.progress.finished = True
+            self._save()
+        self.log.close()
+
+    def _plan(self) -> list[list[int]]:
+        """The batches of the current epoch that this process takes."""
+        if getattr(self, "_planned", (None,))[0] != self.progress.epoch:
+            recipe = self.recipe.train
+            batches = plan(
+                self.examples, batch_tokens=recipe.batch_tokens, seed=recipe.seed, epoch=self.progress.epoch
+            )
+            own = list(_share_of(batches, self.accelerator.process_index, self.accelerator.num_processes))
+            self._planned = (self.progress.epoch, own)
+        return self._planned[1]
+
+    def _epochs(self, batches: int) -> float:
+        return self.progress.epoch + self.progress.batch / batches
+
+    def _share(self, batches: int) -> float:
+        progress = self.progress
+        return share_used(
+            self.recipe.train,
+            epochs=self._epochs(batches),
+            updates=progress.updates,
+            seconds=progress.seconds,
+        )
+
+    def _done(self) -> bool:
+        patience = self.recipe.train.patience
+        if patience is not None and self.progress.bad_validations >= patience:
+            return True
+        return self._share(len(self._plan())) >= 1.0
+
+    def _check(self, what: str, value: float, places: Sequence[int]) -> None:
+        if math.isfinite(value):
+            return
+        progress = self.progress
+        lines = ", ".join(str(self.lines[place]) for place in places[:8]) + (", ..." if len(places) > 8 else "")
+        raise TrainingError(
+            f"the {what} is {value} at update {progress.updates + 1} (epoch {progress.epoch + 1}, batch "
+            f"{progress.batch + 1}, training lines {lines}); training stopped, the best weights so far are kept. "
+            "A lower train.learning_rate or train.clip_norm may help"
+        )
+
+    def _tell(self, share: float, loss: float, rate: float, tokens: int) -> None:
+        self._rates = [*self._rates[-19:], (time.monotonic(), tokens)]
+        seconds = self._rates[-1][0] - self._rates[0][0]
+        speed = sum(count for _, count in self._rates[1:]) / seconds if seconds > 0 else 0.0
+        progress = self.progress
+        self.reporter.update(
+            Update(progress.updates, progress.epoch + 1, share, loss, rate, tokens, speed)
+        )
+
+
+def _share_of(batches: list[list[int]], index: int, count: int) -> Iterator[list[int]]:
+    """Every `count`-th batch; all processes get equally many, so that none waits for the others for ever."""
+    for place in range(0, len(batches), count):
+        yield batches[(place + index) % len(batches)]

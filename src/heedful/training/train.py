@@ -1,0 +1,236 @@
+"""Setting a training up: data, vocabularies, model, optimiser; then the loop."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from heedful.data.batches import Example
+from heedful.data.codec import Codec
+from heedful.data.pairs import Corpus, Pair, read_pairs
+from heedful.data.split import split
+from heedful.errors import DataError, RecipeError, RunError
+from heedful.model import Model
+from heedful.recipes import DataRecipe, Recipe, load
+from heedful.recipes.load import Settings
+from heedful.runs import load_description, make_model, prepare_folder, save_description
+from heedful.training.checkpoint import load_checkpoint
+from heedful.training.events import Reporter
+from heedful.training.log import Log
+from heedful.training.loop import Loop
+from heedful.training.optimisers import make_optimiser
+from heedful.training.progress import Progress
+from heedful.training.validate import Validator, spread
+
+
+def train(
+    pairs: str | os.PathLike[str],
+    *,
+    recipe: str | os.PathLike[str] | Recipe,
+    out: str | os.PathLike[str],
+    dev: str | os.PathLike[str] | None,
+    set: Settings,
+    resume: bool,
+    overwrite: bool,
+    reporter: Reporter,
+) -> Path:
+    """See `heedful.train`. Returns the run's folder."""
+    if resume and overwrite:
+        raise RunError("resume goes on with a run and overwrite throws it away; choose one")
+    if resume:
+        folder, chosen, codec = load_description(out)
+        chosen = load(chosen, _only_training(set))
+    else:
+        chosen = load(recipe, set)
+    corpus = read(pairs, chosen.data)
+    train_pairs, dev_pairs = _parts(corpus, dev, chosen.data)
+    _report_skipped(corpus, reporter)
+    train_pairs = _short_enough(train_pairs, chosen.data, reporter)
+    if not resume:
+        codec = make_codec(train_pairs, chosen.data)
+        make_model(chosen, codec)  # a recipe that does not fit is told before anything is written
+        folder = prepare_folder(out, overwrite=overwrite)
+        save_description(folder, chosen, codec)
+    elif set:
+        save_description(folder, chosen, codec)
+    _report_sizes(train_pairs, dev_pairs, codec, reporter)
+    # Whatever training draws, the caller's random state is as it was before.
+    with torch.random.fork_rng():
+        torch.manual_seed(chosen.train.seed)
+        _run(chosen, codec, train_pairs, dev_pairs, folder, resume=resume, reporter=reporter)
+    return folder
+
+
+def _run(
+    recipe: Recipe,
+    codec: Codec,
+    train_pairs: Sequence[Pair],
+    dev_pairs: Sequence[Pair],
+    folder: Path,
+    *,
+    resume: bool,
+    reporter: Reporter,
+) -> None:
+    accelerator = _accelerator(recipe)
+    model = make_model(recipe, codec)
+    _check_rarity(train_pairs, codec, reporter)
+    wrapped, optimiser = accelerator.prepare(model, make_optimiser(model, recipe.train))
+    data = digest(train_pairs)
+    progress = Progress()
+    if resume:
+        progress = load_checkpoint(folder, model, optimiser, codec=codec, data=data)
+        progress.finished = False
+    reporter.message(f"{sum(p.numel() for p in model.parameters()):,} parameters on {accelerator.device}")
+    Loop(
+        accelerator=accelerator,
+        model=model,
+        wrapped=wrapped,
+        optimiser=optimiser,
+        recipe=recipe,
+        codec=codec,
+        examples=encode(train_pairs, codec),
+        lines=[pair.line for pair in train_pairs],
+        validator=Validator(codec, recipe, spread(dev_pairs, recipe.train.validation_size)),
+        folder=folder,
+        data=data,
+        progress=progress,
+        log=Log(folder, updates=progress.updates, tensorboard=recipe.train.tensorboard),
+        reporter=reporter,
+    ).run()
+
+
+def read(pairs: str | os.PathLike[str], data: DataRecipe, *, need_target: bool = True) -> Corpus:
+    """`pairs` as the recipe says that its columns are to be read."""
+    return read_pairs(
+        pairs,
+        source_column=data.source_column,
+        target_column=data.target_column,
+        tag_columns=tuple(data.tag_columns),
+        tag_separator=data.tag_separator,
+        bad_lines=data.bad_lines,
+        need_target=need_target,
+    )
+
+
+def make_codec(pairs: Sequence[Pair], data: DataRecipe) -> Codec:
+    """Tokenisers and vocabularies from the training pairs."""
+
+    def spec(part: Any) -> tuple[str, dict[str, Any]]:
+        options = part.model_dump()
+        return options.pop("name"), options
+
+    return Codec.build(
+        pairs,
+        source_tokens=spec(data.source_tokens),
+        target_tokens=spec(data.target_tokens),
+        source_min_count=data.source_min_count,
+        target_min_count=data.target_min_count,
+        source_max_size=data.source_max_size,
+        target_max_size=data.target_max_size,
+        reverse_source=data.reverse_source,
+    )
+
+
+def encode(pairs: Sequence[Pair], codec: Codec) -> list[Example]:
+    """Ids of both sides."""
+    return [
+        Example(codec.encode_source(pair.source, pair.tags), codec.encode_target(pair.target or ""), index)
+        for index, pair in enumerate(pairs)
+    ]
+
+
+def digest(pairs: Sequence[Pair]) -> str:
+    """One number for the pairs and their order."""
+    total = hashlib.sha256()
+    for pair in pairs:
+        total.update(repr(pair[:3]).encode("utf-8"))
+    return total.hexdigest()
+
+
+def _parts(
+    corpus: Corpus, dev: str | os.PathLike[str] | None, data: DataRecipe
+) -> tuple[Sequence[Pair], Sequence[Pair]]:
+    if dev is not None:
+        return corpus.pairs, read(dev, data).pairs
+    return split(corpus.pairs, data.dev_share)
+
+
+def _short_enough(pairs: Sequence[Pair], data: DataRecipe, reporter: Reporter) -> Sequence[Pair]:
+    """Pairs with at most `max_length` tokens on either side, by the tokens of a tokeniser that needs no training."""
+    if data.max_length is None:
+        return pairs
+    codec = make_codec(pairs, data)
+    limit = data.max_length
+
+    def fits(pair: Pair) -> bool:
+        source = codec.source_tokeniser.split(pair.source)
+        return max(len(source), len(codec.target_tokeniser.split(pair.target or ""))) <= limit
+
+    short = [pair for pair in pairs if fits(pair)]
+    if not short:
+        raise DataError(f"all {len(pairs)} training pairs are longer than data.max_length = {limit} tokens")
+    if len(short) < len(pairs):
+        reporter.message(f"{len(pairs) - len(short)} pairs of more than {limit} tokens left out of training")
+    return short
+
+
+def _report_skipped(corpus: Corpus, reporter: Reporter) -> None:
+    if corpus.skipped:
+        lines = ", ".join(str(line) for line, _ in corpus.skipped[:20])
+        more = ", ..." if len(corpus.skipped) > 20 else ""
+        reporter.message(f"{corpus.name}: {len(corpus.skipped)} bad lines skipped: {lines}{more}")
+
+
+def _report_sizes(train: Sequence[Pair], dev: Sequence[Pair], codec: Codec, reporter: Reporter) -> None:
+    reporter.message(
+        f"{len(train):,} pairs to train on, {len(dev):,} for development; "
+        f"{len(codec.source_vocabulary):,} source and {len(codec.target_vocabulary):,} target symbols"
+    )
+    for name, vocabulary, tokens in (
+        ("source", codec.source_vocabulary, [codec.source_tokeniser.split(pair.source) for pair in dev]),
+        ("target", codec.target_vocabulary, [codec.target_tokeniser.split(pair.target or "") for pair in dev]),
+    ):
+        total = sum(map(len, tokens))
+        unknown = [token for row in tokens for token in vocabulary.unknown(row)]
+        if unknown:
+            shown = ", ".join(map(repr, sorted(dict.fromkeys(unknown))[:5]))
+            reporter.message(f"{len(unknown):,} of {total:,} {name} tokens for development are unknown: {shown}, ...")
+
+
+def _check_rarity(pairs: Sequence[Pair], codec: Codec, reporter: Reporter) -> None:
+    """Symbols that were not separated look like a vocabulary in which most symbols occur once."""
+    counts: dict[str, int] = {}
+    for pair in pairs:
+        for token in codec.target_tokeniser.split(pair.target or ""):
+            counts[token] = counts.get(token, 0) + 1
+    once = sum(count == 1 for count in counts.values())
+    if len(pairs) >= 50 and once > 0.5 * len(counts) > 0:
+        reporter.message(
+            f"warning: {once:,} of {len(counts):,} target symbols occur only once; is data.target_tokens right? "
+            f"The first target is {pairs[0].target!r}, cut into {codec.target_tokeniser.split(pairs[0].target or '')}"
+        )
+
+
+def _only_training(settings: Settings) -> Settings:
+    keys = list(settings) if isinstance(settings, dict) else [str(s).partition("=")[0] for s in settings]
+    for key in keys:
+        if not str(key).strip().startswith("train."):
+            raise RecipeError(f"a run that is resumed may only change settings of [train], got {key!r}")
+    return settings
+
+
+def _accelerator(recipe: Recipe) -> Any:
+    from accelerate import Accelerator
+    from accelerate.state import AcceleratorState
+
+    # The state is one per process and would keep an earlier training's precision.
+    AcceleratorState._reset_state()
+    return Accelerator(cpu=recipe.train.device == "cpu", mixed_precision=recipe.train.precision)
+
+
+__all__ = ["Model", "digest", "encode", "make_codec", "read", "train"]

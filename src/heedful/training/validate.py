@@ -1,0 +1,84 @@
+"""Validation by real decoding: what the model says on its own, not what it says when told the right words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+
+from heedful.data.batches import Example, collate, in_order
+from heedful.data.codec import Codec
+from heedful.data.pairs import Pair
+from heedful.evaluation import evaluate_texts
+from heedful.model import Model
+from heedful.predictor import Predictor, to_device
+from heedful.recipes import Recipe
+
+SCORES = ("sequence_error", "token_error", "word_error", "bleu", "chrf")
+
+
+@dataclass(frozen=True)
+class Validator:
+    """Scores a model on development pairs, greedily.
+
+    Args:
+        codec: vocabularies.
+        recipe: batch size and BLEU's tokeniser.
+        pairs: the development pairs; `size` of them are looked at, evenly spread over the file.
+    """
+
+    codec: Codec
+    recipe: Recipe
+    pairs: Sequence[Pair]
+
+    def __call__(self, model: Model) -> tuple[float, dict[str, float]]:
+        """(loss in nats a target token under teacher forcing, scores from decoding); the mode is put back."""
+        training = model.training
+        model.eval()
+        try:
+            return self._loss(model), self._scores(model)
+        finally:
+            model.train(training)
+
+    def _loss(self, model: Model) -> float:
+        codec = self.codec
+        examples = [
+            Example(codec.encode_source(pair.source, pair.tags), codec.encode_target(pair.target or ""), index)
+            for index, pair in enumerate(self.pairs)
+        ]
+        device = next(model.parameters()).device
+        total, tokens = 0.0, 0
+        with torch.inference_mode():
+            for places in in_order(examples, self.recipe.predict.batch_size):
+                loss = model(to_device(collate([examples[place] for place in places]), device))
+                total, tokens = total + float(loss.plain), tokens + int(loss.tokens)
+        return total / tokens
+
+    def _scores(self, model: Model) -> dict[str, float]:
+        predictor = Predictor(model, self.codec, self.recipe.predict)
+        outputs = [answers[0].text for answers in predictor.predict(self.pairs, beam_size=1)]
+        scores = evaluate_texts(
+            [(pair.source, pair.tags) for pair in self.pairs],
+            outputs,
+            [pair.target or "" for pair in self.pairs],
+            target_split=self.codec.target_tokeniser.split,
+            bleu_tokenizer=self.recipe.predict.bleu_tokenizer,
+        )
+        return {name: getattr(scores, name) for name in SCORES}
+
+
+def spread(pairs: Sequence[Pair], size: int | None) -> list[Pair]:
+    """`size` of `pairs` at even distances, or all."""
+    if size is None or len(pairs) <= size:
+        return list(pairs)
+    return [pairs[index * len(pairs) // size] for index in range(size)]
+
+
+def better(metric: str, new: float, old: float | None) -> bool:
+    """Whether `new` beats `old`: more BLEU and chrF, less of everything else. NaN never does."""
+    if new != new:
+        return False
+    if old is None:
+        return True
+    return new > old if metric in ("bleu", "chrf") else new < old

@@ -1,0 +1,170 @@
+"""The codec: ids, places and labels of a text, and one file that brings all of it back."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from heedful.data.codec import END_LABEL, Codec, Encoded
+from heedful.data.pairs import Pair
+from heedful.data.vocabulary import UNKNOWN_LABEL, Vocabulary
+from heedful.errors import DataError, RecipeError, RunError
+
+PAIRS = [
+    Pair("cab", "K AE B", ("x",), 1),
+    Pair("<s> é\u2028", "<s> </s> <unk> <pad>", (), 2),
+    Pair("ab", "AE B", ("x", "y"), 3),
+]
+
+
+def codec(**options) -> Codec:
+    return Codec.build(PAIRS, **options)
+
+
+def test_a_source_in_order():
+    subject = codec()
+    encoded = subject.encode_source("cab", ["y", "x"])
+    ids = subject.source_vocabulary.ids
+    assert encoded == Encoded(
+        ids=[*ids([], ["y", "x"]), *ids("cab"), Vocabulary.END],
+        positions=[0, 0, 1, 2, 3, 0],
+        labels=["[y]", "[x]", "c", "a", "b", END_LABEL],
+    )
+
+
+def test_a_reversed_source_remembers_its_places():
+    subject = codec(reverse_source=True)
+    encoded = subject.encode_source("cab", ["y", "x"])
+    ids = subject.source_vocabulary.ids
+    assert encoded == Encoded(
+        ids=[*ids([], ["y", "x"]), *ids("bac"), Vocabulary.END],
+        positions=[0, 0, 3, 2, 1, 0],
+        labels=["[y]", "[x]", "b", "a", "c", END_LABEL],
+    )
+
+
+@pytest.mark.parametrize(
+    "tokens", [("characters", {}), ("whitespace", {}), ("bpe", {"vocabulary_size": 260})]
+)
+def test_reversing_permutes_and_nothing_else(tokens):
+    plain, reverse = (codec(source_tokens=tokens, reverse_source=flag) for flag in (False, True))
+    for text in ("cab ab", "a", "", "naïve 日本"):
+        one, other = plain.encode_source(text, ["x"]), reverse.encode_source(text, ["x"])
+        assert other.ids == [one.ids[0], *one.ids[-2:0:-1], one.ids[-1]]
+        by_place = sorted(zip(other.positions[1:-1], other.labels[1:-1], strict=True))
+        assert [label for _, label in by_place] == one.labels[1:-1]
+        assert len(one.ids) == len(one.positions) == len(one.labels)
+
+
+def test_an_empty_source_is_an_end():
+    assert codec().encode_source("") == Encoded([Vocabulary.END], [0], [END_LABEL])
+
+
+def test_unknown_tokens_keep_their_label():
+    encoded = codec().encode_source("aq", ["new"])
+    assert encoded.ids[0] == encoded.ids[2] == Vocabulary.UNKNOWN
+    assert encoded.labels == ["[new]", "a", "q", END_LABEL]
+
+
+def test_decomposed_text_is_the_same_text():
+    assert codec().encode_source("e\u0301") == codec().encode_source("\u00e9")
+    assert Vocabulary.UNKNOWN not in codec().encode_source("e\u0301").ids
+
+
+@pytest.mark.parametrize(
+    "tokens", [("characters", {}), ("whitespace", {}), ("bpe", {"vocabulary_size": 260})]
+)
+def test_targets_come_back(tokens):
+    subject = codec(target_tokens=tokens)
+    for pair in PAIRS:
+        ids = subject.encode_target(pair.target)
+        assert ids[-1] == Vocabulary.END
+        assert ids.count(Vocabulary.END) == 1
+        assert subject.decode_target(ids) == pair.target
+        assert subject.decode_target(ids[:-1]) == pair.target
+        assert subject.decode_target([*ids, *ids, 0, 0]) == pair.target
+        assert len(subject.target_labels(ids)) == len(ids)
+
+
+def test_target_labels_stop_at_the_end():
+    subject = codec()
+    ids = subject.encode_target("K B")
+    assert subject.target_labels([*ids, 0, 0]) == ["K", "B", END_LABEL]
+    assert subject.target_labels(ids[:-1]) == ["K", "B"]
+    assert subject.target_labels([Vocabulary.UNKNOWN, Vocabulary.END, 5]) == [UNKNOWN_LABEL, END_LABEL]
+    assert subject.decode_target([Vocabulary.END]) == ""
+    assert subject.decode_target([]) == ""
+
+
+def test_vocabulary_options_reach_their_side():
+    subject = codec(source_min_count=2, target_max_size=1)
+    assert subject.source_vocabulary.to_json() == {"tags": ["x", "y"], "tokens": ["a", "b"]}
+    assert subject.target_vocabulary.to_json() == {"tags": [], "tokens": ["AE"]}
+    subject = codec(source_max_size=1, target_min_count=2)
+    assert subject.source_vocabulary.to_json()["tokens"] == ["a"]
+    assert subject.target_vocabulary.to_json()["tokens"] == ["AE", "B"]
+
+
+def test_nothing_to_build_from():
+    with pytest.raises(DataError, match="expected at least one pair"):
+        Codec.build([])
+    with pytest.raises(DataError, match="line 7: expected a pair to learn from, got no target"):
+        Codec.build([*PAIRS, Pair("a", None, (), 7)])
+    with pytest.raises(RecipeError, match="unknown tokeniser"):
+        codec(target_tokens=("words", {}))
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("tokens", [("characters", {}), ("bpe", {"vocabulary_size": 260})])
+def test_saved_and_loaded(tmp_path, reverse, tokens):
+    path = tmp_path / "vocabulary.json"
+    subject = codec(source_tokens=tokens, target_tokens=tokens, reverse_source=reverse)
+    subject.save(path)
+    again = Codec.load(path)
+    assert again.to_json() == subject.to_json()
+    for pair in PAIRS:
+        assert again.encode_source(pair.source, pair.tags) == subject.encode_source(pair.source, pair.tags)
+        assert again.encode_target(pair.target) == subject.encode_target(pair.target)
+    first = path.read_bytes()
+    again.save(path)
+    assert path.read_bytes() == first
+
+
+def test_saved_and_loaded_in_the_c_locale(tmp_path):
+    path = tmp_path / "vocabulary.json"
+    codec().save(path)
+    code = f"from heedful.data import Codec; c = Codec.load({str(path)!r}); c.save({str(path) + '2'!r})"
+    environment = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    subprocess.run([sys.executable, "-c", code], env=environment, check=True)
+    assert (tmp_path / "vocabulary.json2").read_bytes() == path.read_bytes()
+
+
+def test_files_that_hold_no_codec(tmp_path):
+    path = tmp_path / "vocabulary.json"
+    good = codec(source_tokens=("bpe", {"vocabulary_size": 260})).to_json()
+    with pytest.raises(RunError, match=r"vocabulary\.json: cannot be read: No such file"):
+        Codec.load(path)
+    with pytest.raises(RunError, match="cannot be written"):
+        codec().save(tmp_path / "missing" / "vocabulary.json")
+    broken_model = {**good["source_tokeniser"], "model": {"type": "?"}}
+    for content, message in [
+        ("", "expected JSON"),
+        ("{", "expected JSON"),
+        ("\udcff", "expected JSON"),
+        ("[]", "expected a codec"),
+        ("{}", "expected a codec: no key 'version'"),
+        (json.dumps({**good, "version": 2}), "expected version 1 of the format, got 2"),
+        (json.dumps({**good, "target_vocabulary": {"tags": []}}), "expected a codec: no key 'tokens'"),
+        (
+            json.dumps({**good, "target_vocabulary": {"tags": [], "tokens": [1]}}),
+            "expected a list of strings",
+        ),
+        (json.dumps({**good, "target_tokeniser": {"name": "wolf"}}), "unknown tokeniser 'wolf'"),
+        (json.dumps({**good, "source_tokeniser": broken_model}), "expected a codec"),
+    ]:
+        path.write_bytes(content.encode("utf-8", "surrogateescape"))
+        with pytest.raises(RunError, match=message) as caught:
+            Codec.load(path)
+        assert str(caught.value).startswith(f"{path}: ")
