@@ -71,6 +71,18 @@ def test_a_longest_batch_is_filled():
     assert [len(batch) for batch in batches] == [4, 4]
 
 
+def test_a_batch_knows_nothing_of_the_one_before():
+    examples = [make(1, 8), make(2, 1), make(2, 1), make(2, 1)]
+    batches = plan(examples, batch_tokens=9, seed=0, epoch=0)
+    assert sorted(map(sorted, batches)) == [[0], [1, 2, 3]]
+
+
+def test_all_pools_are_as_large():
+    batches = plan(MANY, batch_tokens=512, seed=0, epoch=0, pool=5)
+    tokens = sum(len(example.source.ids) + len(example.target or ()) for example in MANY)
+    assert len(batches) < 1.4 * tokens / 512
+
+
 def test_sources_without_target_can_be_planned():
     batches = plan([make(5, None)] * 8, batch_tokens=20, seed=0, epoch=0)
     assert [len(batch) for batch in batches] == [4, 4]

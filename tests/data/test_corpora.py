@@ -231,19 +231,24 @@ def test_numbers_are_read_back(part):
 
 
 def test_numbers_by_hand():
-    words = dict(load("numbers", "train") + load("numbers", "dev") + load("numbers", "test"))
-    small = {number: words[number] for number in ("0", "10", "13", "20", "21", "99") if number in words}
-    assert (
-        small.items()
-        <= {
-            "0": "zero",
-            "10": "ten",
-            "13": "thirteen",
-            "20": "twenty",
-            "21": "twenty one",
-            "99": "ninety nine",
-        }.items()
-    )
-    assert len(small) >= 5
+    expected = {
+        1: "one",
+        13: "thirteen",
+        20: "twenty",
+        99: "ninety nine",
+        100: "one hundred",
+        1000: "one thousand",
+        1001: "one thousand one",
+        20_300: "twenty thousand three hundred",
+        100_000: "one hundred thousand",
+        999_999: "nine hundred ninety nine thousand nine hundred ninety nine",
+    }
+    assert {number: " ".join(corpora._number_words(number)) for number in expected} == expected
+
+
+def test_numbers_of_all_lengths():
+    words = {source: target for part in corpora.PARTS for source, target in load("numbers", part)}
+    assert words["0"] == "zero"
     assert all("zero" not in target for source, target in words.items() if source != "0")
+    assert {str(number) for number in range(100)} <= set(words)
     assert Counter(len(source) for source in words).keys() == set(range(1, 7))

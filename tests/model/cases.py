@@ -26,34 +26,38 @@ FUSIONS: dict[str, dict[str, Any]] = {
     "none": {"fusion": "none"},
     "none_start_only": {"fusion": {"name": "none", "every_step": False}},
     "early": {"fusion": "early"},
-    "late": {"fusion": "late"},
-    "late_feeding": {"fusion": {"name": "late", "input_feeding": True}},
-    "late_gate": {"fusion": {"name": "late", "combine": "gate"}},
-    "late_gate_feeding": {"fusion": {"name": "late", "combine": "gate", "input_feeding": True}},
-    "late_wide": {"fusion": {"name": "late", "input_feeding": True, "attentional_size": 13}},
+    "late": {},
+    "late_feeding": {"input_feeding": True},
+    "late_gate": {"combine": "gate"},
+    "late_gate_feeding": {"combine": "gate", "input_feeding": True},
+    "late_wide": {"input_feeding": True, "attentional_size": 13},
 }
+for _name in [name for name in FUSIONS if name.startswith("late")]:
+    FUSIONS[_name] = {"fusion": {"name": "late", **FUSIONS[_name]}, "readout": "attentional"}
 
+LOCAL_M = {"name": "local_m", "window": 2}
+LOCAL_P = {"name": "local_p", "window": 2}
 # Every score, scope and normaliser, each pair of them at least once.
 ATTENTIONS: list[dict[str, Any]] = [
     {"score": {"name": "additive", "attention_size": 17}, "scope": "global", "normaliser": "softmax"},
-    {"score": {"name": "additive", "bias": True}, "scope": {"name": "local_m", "window": 2}, "normaliser": "sparsemax"},
-    {"score": "additive", "scope": {"name": "local_p", "window": 2}, "normaliser": "entmax15"},
+    {"score": {"name": "additive", "bias": True}, "scope": LOCAL_M, "normaliser": "sparsemax"},
+    {"score": "additive", "scope": LOCAL_P, "normaliser": "entmax15"},
     {"score": "concat", "scope": "global", "normaliser": "sparsemax"},
     {"score": "concat", "scope": {"name": "local_m", "window": 1}, "normaliser": "entmax15"},
-    {"score": {"name": "concat", "attention_size": 3}, "scope": {"name": "local_p", "window": 3}, "normaliser": "softmax"},
+    {"score": {"name": "concat", "attention_size": 3}, "scope": LOCAL_P, "normaliser": "softmax"},
     {"score": "general", "scope": "global", "normaliser": "entmax15"},
     {"score": "general", "scope": {"name": "local_m", "window": 3}, "normaliser": "softmax"},
     {"score": "general", "scope": {"name": "local_p", "attention_size": 3}, "normaliser": "sparsemax"},
     {"score": "location", "scope": "global", "normaliser": {"name": "softmax", "temperature": 0.7}},
     {"score": {"name": "location", "max_positions": 3}, "scope": "local_m", "normaliser": "sparsemax"},
-    {"score": "location", "scope": {"name": "local_p", "window": 2}, "normaliser": "entmax15"},
-    {"score": "dot", "decoder_size": 14, "scope": {"name": "local_p", "window": 2}, "normaliser": "softmax"},
+    {"score": "location", "scope": LOCAL_P, "normaliser": "entmax15"},
+    {"score": "dot", "decoder_size": 14, "scope": LOCAL_P, "normaliser": "softmax"},
     {"score": "dot", "decoder_size": 14, "scope": "global", "normaliser": "sparsemax"},
     {"score": "dot", "decoder_size": 14, "scope": "local_m", "normaliser": "entmax15"},
     {"score": "scaled_dot", "decoder_size": 14, "scope": "global", "normaliser": "softmax"},
     {"score": "scaled_dot", "decoder_size": 14, "scope": "local_m", "normaliser": "sparsemax"},
     {"score": "scaled_dot", "decoder_size": 14, "scope": "local_p", "normaliser": "entmax15"},
-]  # fmt: skip
+]
 
 
 def name_of(options: dict[str, Any]) -> str:

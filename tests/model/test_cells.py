@@ -28,7 +28,7 @@ def state_of(cell: Cell, *leading: int) -> CellState:
 
 
 def by_torch_cells(cell: GRU | LSTM, inputs: Tensor, state: CellState) -> tuple[Tensor, list[Tensor]]:
-    """PyTorch's single-step cells with the same parameters: an independent implementation of both formulas."""
+    """PyTorch's single-step cells with the same parameters: independent of the class."""
     one = (nn.GRUCell if isinstance(cell, GRU) else nn.LSTMCell)(I, H).double()
     one.load_state_dict({name.removesuffix("_l0"): value for name, value in cell.rnn.state_dict().items()})
     now = tuple(state) if len(state) > 1 else state[0]

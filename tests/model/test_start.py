@@ -33,8 +33,9 @@ def encoded_of(encoder: Encoder) -> Encoded:
     values = draw(B, S, encoder.value_size)
     mask = torch.arange(S) < torch.tensor(LENGTHS)[:, None]
     values[~mask] = torch.nan
-    last = [encoder.state(*(draw(B, encoder.value_size) for _ in encoder.state._fields)) for _ in range(encoder.layers)]
-    return Encoded(values, mask, torch.zeros(B, S, dtype=torch.int64), tuple(last))
+    parts = len(encoder.state._fields)
+    last = tuple(encoder.state(*draw(parts, B, encoder.value_size)) for _ in range(encoder.layers))
+    return Encoded(values, mask, torch.zeros(B, S, dtype=torch.int64), last)
 
 
 def start_of(name: str, encoder: Encoder, *, cell: str, hidden_size: int, layers: int) -> Start:
@@ -138,7 +139,7 @@ def test_mean_of_nothing_is_zero():
         ("last", {}, 11, 1, "gru", "1 layers of 11 with hidden; got 1 layers of 14 with hidden"),
         ("last", {"layers": 3}, 14, 2, "gru", "2 layers of 14 with hidden; got 3 layers of 14 with hidden"),
         ("last", {}, 14, 1, "lstm", "1 layers of 14 with hidden+cell; got 1 layers of 14 with hidden;"),
-        ("last", {"cell": "lstm"}, 14, 1, "gru", "1 layers of 14 with hidden; got 1 layers of 14 with hidden+cell"),
+        ("last", {"cell": "lstm"}, 14, 1, "gru", "14 with hidden; got 1 layers of 14 with hidden+cell"),
         ("mean", {}, 11, 1, "gru", "the decoder's size 11, got 14; 'learned_mean' takes any"),
         ("mean", {"bidirectional": False}, 14, 1, "gru", "the decoder's size 14, got 7"),
         ("backward_first", {"bidirectional": False}, 11, 1, "gru", "needs a bidirectional encoder"),

@@ -207,11 +207,10 @@ def _date_words(date: datetime.date) -> dict[str, str]:
 
 @_corpus("numbers")
 def _numbers(part: str) -> Pairs:
-    """Numbers from 0 to 999999 in digits -> in English words; all lengths are equally likely to be drawn."""
+    """Numbers from 0 to 999999 in digits -> in English words; small ones come as often as large ones."""
 
     def draw(rng: random.Random) -> tuple[str, str]:
-        digits = rng.randint(1, 6)
-        number = rng.randrange(10 ** (digits - 1) if digits > 1 else 0, 10**digits)
+        number = rng.randrange(10 ** rng.randint(1, 6))
         return str(number), " ".join(_number_words(number)) or "zero"
 
     return _generate("numbers", part, draw)

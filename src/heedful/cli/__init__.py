@@ -1,0 +1,27 @@
+"""The command line: parse, call, print. It mirrors `heedful`'s functions, verb for verb."""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> None:
+    """The program ``heedful``. Exit codes: 0; 2 for bad input, with one message; 130 for Ctrl-C."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> int:
+    """Run one command; returns the exit code."""
+    from heedful.cli.app import app
+    from heedful.errors import HeedfulError
+
+    try:
+        app(arguments, prog_name="heedful")
+    except HeedfulError as error:
+        print(f"heedful: {error}", file=sys.stderr)
+        return 2
+    except SystemExit as stop:  # how the parser ends a command, whether it went well or not
+        if stop.code == 130:
+            print("heedful: stopped; what was saved is whole", file=sys.stderr)
+        return int(stop.code or 0)
+    return 0

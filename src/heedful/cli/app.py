@@ -1,0 +1,183 @@
+"""The commands. Heavy imports are made inside them, so that --help is quick."""
+
+from __future__ import annotations
+
+import json as json_
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(
+    name="heedful",
+    help="Sequence-to-sequence models with Bahdanau and Luong attention: train, predict, evaluate, look.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+recipes_app = typer.Typer(
+    help="List the built-in recipes, or copy one to edit.",
+    invoke_without_command=True,
+    rich_markup_mode=None,
+)
+app.add_typer(recipes_app, name="recipes")
+
+Run = Annotated[str, typer.Argument(help="The folder of a trained run.", show_default=False)]
+Pairs = Annotated[
+    str,
+    typer.Argument(
+        help="A TSV or JSON-lines file (.gz too), two parallel files as SRC,TRG, or a built-in corpus with its "
+        "part if wanted: cmudict, cmudict:test, copy, reverse, dates, numbers.",
+        show_default=False,
+    ),
+]
+Beam = Annotated[
+    int | None,
+    typer.Option(help="Hypotheses kept at each step; 1 is greedy. By default the recipe's.", show_default=False),
+]
+LengthPenalty = Annotated[
+    float | None,
+    typer.Option(
+        help="Rank by log-probability / length ** this: 0 for none, 1 for the mean. By default the recipe's.",
+        show_default=False,
+    ),
+]
+BatchSize = Annotated[
+    int | None,
+    typer.Option(help="Sentences at once; never changes an answer. By default the recipe's.", show_default=False),
+]
+Json = Annotated[bool, typer.Option("--json", help="For programs: JSON on standard output.")]
+
+
+@app.command()
+def train(
+    pairs: Pairs,
+    out: Annotated[str, typer.Option(help="The folder to make for the run.", show_default=False)],
+    recipe: Annotated[str, typer.Option(help="A built-in recipe, or a TOML file.")] = "g2p",
+    dev: Annotated[
+        str | None,
+        typer.Option(
+            help="Pairs to validate on. By default a share is held out, by a hash of the source.",
+            show_default=False,
+        ),
+    ] = None,
+    set: Annotated[
+        list[str] | None,
+        typer.Option(help="Change a key of the recipe: --set train.epochs=5. May be repeated.", show_default=False),
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a run that is in --out.")] = False,
+) -> None:
+    """Train a model on pairs of sequences."""
+    import heedful
+    from heedful.cli.show import TrainingProgress, trained
+
+    with TrainingProgress() as reporter:
+        folder = heedful.train(
+            pairs,
+            out=out,
+            recipe=recipe,
+            dev=dev,
+            set=set or (),
+            resume=resume,
+            overwrite=overwrite,
+            reporter=reporter,
+        )
+    trained(folder)
+
+
+@app.command()
+def predict(
+    run: Run,
+    file: Annotated[
+        Path | None,
+        typer.Argument(help="One source a line; standard input by default.", show_default=False),
+    ] = None,
+    beam: Beam = None,
+    n_best: Annotated[int, typer.Option(help="Answers to each line, best first; above 1 implies --json.")] = 1,
+    length_penalty: LengthPenalty = None,
+    batch_size: BatchSize = None,
+    json: Json = False,
+) -> None:
+    """Answer each line of text: a line in, a line out, blank for blank."""
+    from heedful.cli.stream import predict_lines
+
+    predict_lines(
+        run,
+        file,
+        beam=beam,
+        n_best=n_best,
+        length_penalty=length_penalty,
+        batch_size=batch_size,
+        as_json=json or n_best > 1,
+    )
+
+
+@app.command()
+def evaluate(
+    run: Run,
+    pairs: Pairs,
+    beam: Beam = None,
+    length_penalty: LengthPenalty = None,
+    batch_size: BatchSize = None,
+    json: Json = False,
+) -> None:
+    """Answer the sources of PAIRS and score the answers against the targets."""
+    import heedful
+    from heedful.cli.show import Counter, scores_table
+
+    with Counter("evaluating") as progress:
+        scores = heedful.evaluate(
+            run, pairs, beam=beam, length_penalty=length_penalty, batch_size=batch_size, progress=progress
+        )
+    typer.echo(json_.dumps(scores.as_json()) if json else scores_table(scores))
+
+
+@app.command()
+def align(
+    run: Run,
+    pairs: Pairs,
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw one pair as a heat map: FILE.png or FILE.svg.", show_default=False)
+    ] = None,
+    line: Annotated[int, typer.Option(help="Which pair --plot draws, from 1.")] = 1,
+    batch_size: BatchSize = None,
+    json: Json = False,
+) -> None:
+    """Print where the model looks while it writes the given targets: "0-0 1-2", source-target, a line for a pair."""
+    from heedful.cli.stream import align_lines
+
+    align_lines(run, pairs, plot=plot, line=line, batch_size=batch_size, as_json=json)
+
+
+@app.command()
+def demo(
+    out: Annotated[str, typer.Option(help="The folder to make for the run.")] = "demo/cmudict",
+    minutes: Annotated[float, typer.Option(help="How long to train.")] = 5.5,
+) -> None:
+    """Train on the CMU pronouncing dictionary, judge on unseen words, and draw where the model looks."""
+    from heedful.cli.demo import run_demo
+
+    run_demo(out, minutes=minutes)
+
+
+@recipes_app.callback()
+def recipes(context: typer.Context) -> None:
+    """List the built-in recipes, or copy one to edit."""
+    if context.invoked_subcommand is None:
+        from heedful.cli.show import recipe_list
+
+        typer.echo(recipe_list())
+
+
+@recipes_app.command("copy")
+def copy_recipe(
+    name: Annotated[str, typer.Argument(help="A built-in recipe.", show_default=False)],
+    to: Annotated[Path, typer.Argument(help="The file or folder to write to.", show_default=False)],
+) -> None:
+    """Copy a built-in recipe, with its comments, to a file."""
+    from heedful.recipes import copy
+
+    typer.echo(f"{copy(name, to)} written; train with it: heedful train PAIRS --recipe {to} --out RUN")

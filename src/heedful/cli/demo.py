@@ -1,0 +1,52 @@
+"""``heedful demo``: the main job on real data, from nothing to a heat map."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+WORDS = ("attention", "alignment", "knowledge", "psychology", "heedful")
+
+
+def run_demo(out: str, *, minutes: float) -> None:
+    """Train on the built-in CMU dictionary, evaluate on words that were never seen, show and draw predictions."""
+    import heedful
+    from heedful.cli.show import Counter, TrainingProgress, scores_table
+
+    print(f"Learning English spelling -> sound from the CMU dictionary, {minutes:g} minutes.", file=sys.stderr)
+    with TrainingProgress() as reporter:
+        folder = heedful.train(
+            "cmudict", out=out, recipe="g2p", set={"train.minutes": minutes}, overwrite=True, reporter=reporter
+        )
+    run = heedful.load(folder)
+    with Counter("evaluating on unseen words") as progress:
+        scores = heedful.evaluate(run, "cmudict:test", progress=progress)
+    print(f"\nOn {scores.sources:,} words never seen in training (beam {run.recipe.predict.beam}):\n")
+    print(scores_table(scores))
+    print("\nsequence error is what the literature calls WER, token error PER.\n")
+    predictions = [answers[0] for answers in _answers(run)]
+    for word, prediction in zip(WORDS, predictions, strict=True):
+        print(f"  {word:12} {prediction.text}")
+    _draw(folder, predictions)
+
+
+def _answers(run):
+    return run.predict(list(WORDS), n_best=2)
+
+
+def _draw(folder: Path, predictions) -> None:
+    from heedful.look import save, save_many
+
+    maps = folder / "heatmaps"
+    maps.mkdir(exist_ok=True)
+    alignments = [prediction.alignment for prediction in predictions]
+    for word, alignment in zip(WORDS, alignments, strict=True):
+        save(alignment, maps / f"{word}.png")
+    save_many(alignments, maps / "all.png")
+    print(f"\nWhere the model looked: {maps}/all.png, and one picture a word beside it.")
+    print(f"The model:              {folder}")
+    print("Try next:")
+    print(f"  echo serendipity | .venv/bin/heedful predict {folder}")
+    print(f"  .venv/bin/heedful predict {folder} --n-best 3 FILE")
+    print(f"  .venv/bin/heedful align {folder} cmudict:test --plot map.svg --line 7")
+    print("  .venv/bin/heedful train YOUR.tsv --out runs/mine")

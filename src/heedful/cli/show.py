@@ -1,0 +1,114 @@
+"""What people see while they wait, and when they have waited. Progress goes to standard error."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from heedful.evaluation import Scores
+    from heedful.training import Update, Validated
+
+
+def _bar(*columns: str) -> Any:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True, highlight=False)
+    return Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(bar_width=24),
+        *(TextColumn(column, markup=False) for column in columns),
+        TimeElapsedColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )
+
+
+class Counter:
+    """A bar that counts sentences; a context whose value is called with each count."""
+
+    def __init__(self, what: str, total: int | None = None) -> None:
+        self._bar = _bar("{task.completed:,.0f} sentences")
+        self._task = self._bar.add_task(what, total=total)
+
+    def __enter__(self) -> Counter:
+        self._bar.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._bar.stop()
+
+    def __call__(self, count: int) -> None:
+        self._bar.advance(self._task, count)
+
+
+class TrainingProgress:
+    """A reporter for people: a bar while training runs, a line for each validation."""
+
+    def __init__(self) -> None:
+        self._bar = _bar("{task.percentage:>3.0f}%", "{task.fields[state]}")
+        self._task = self._bar.add_task("starting", total=1.0, state="")
+        self._seconds = 0.0
+
+    def __enter__(self) -> TrainingProgress:
+        self._bar.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._bar.stop()
+
+    def message(self, text: str) -> None:
+        self._bar.console.print(text, markup=False)
+
+    def update(self, update: Update) -> None:
+        self._bar.update(
+            self._task,
+            completed=update.share,
+            description=f"epoch {update.epoch}",
+            state=f"loss {update.loss:.3f}  {update.tokens_per_second:,.0f} tokens/s",
+        )
+
+    def validated(self, validated: Validated) -> None:
+        scores = validated.scores
+        self.message(
+            f"epoch {validated.epoch:5.2f}  {validated.seconds / 60:5.1f} min  "
+            f"loss {validated.train_loss:.3f} train {validated.dev_loss:.3f} dev  "
+            f"sequence error {scores['sequence_error']:.1f} %  token error {scores['token_error']:.1f} %  "
+            f"BLEU {scores['bleu']:.1f}" + ("  best" if validated.best else "")
+        )
+
+
+def trained(folder: Path) -> None:
+    """Where the run is, and what can be done with it."""
+    print(f"The run is in {folder}. Try:", file=sys.stderr)
+    for command in (f"predict {folder} FILE", f"evaluate {folder} PAIRS", f"align {folder} PAIRS --plot map.png"):
+        print(f"  heedful {command}", file=sys.stderr)
+
+
+def scores_table(scores: Scores) -> str:
+    """Each score on a line with its signature."""
+    names = {
+        "sequence_error": "sequence error",
+        "sequence_error_by_line": "  by line",
+        "token_error": "token error",
+        "token_error_by_line": "  by line",
+        "word_error": "word error",
+        "bleu": "BLEU",
+        "chrf": "chrF",
+    }
+    rows = []
+    for key, label in names.items():
+        unit = "  " if key in ("bleu", "chrf") else " %"
+        rows.append(f"{label:16}{getattr(scores, key):7.2f}{unit}  {scores.signatures[key]}")
+    return "\n".join(rows)
+
+
+def recipe_list() -> str:
+    """Each built-in recipe with its first line of comment."""
+    from heedful.recipes import built_in
+
+    rows = [f"{name:16}{text.splitlines()[0].lstrip('# ')}" for name, text in built_in().items()]
+    return "\n".join([*rows, "", "heedful recipes copy NAME TO writes one to a file, for you to edit."])

@@ -1,0 +1,172 @@
+"""Text in, text out: a line for a line, in order, with bounded memory."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from heedful.errors import DataError
+
+if TYPE_CHECKING:
+    from heedful.api import Run
+    from heedful.data.pairs import Pair
+    from heedful.predictor import Prediction
+
+
+def predict_lines(
+    run: str,
+    file: Path | None,
+    *,
+    beam: int | None,
+    n_best: int,
+    length_penalty: float | None,
+    batch_size: int | None,
+    as_json: bool,
+) -> None:
+    """Predict each line of `file` or of standard input, and write the answers to standard output."""
+    from heedful.api.run import check_beam, load
+    from heedful.cli.show import Counter
+
+    lines = _lines(file)
+    loaded = load(run)
+    width = check_beam(beam, n_best, loaded.recipe.predict.beam)
+    size = batch_size or loaded.recipe.predict.batch_size
+    notes = _Notes(loaded)
+    with Counter("predicting") as progress:
+        for chunk in _chunks(lines, 16 * size):
+            pairs = [loaded.as_pair(text, line) for line, text in chunk]
+            answers = loaded.predictor.predict(
+                pairs,
+                beam_size=width,
+                n_best=n_best,
+                length_penalty=length_penalty,
+                batch_size=size,
+                with_alignment=as_json,
+                progress=progress,
+            )
+            for pair, found in zip(pairs, answers, strict=True):
+                notes.add(pair, found)
+                _write(_object(pair, found, n_best) if as_json else found[0].text)
+    notes.show()
+
+
+def align_lines(
+    run: str, pairs: str, *, plot: Path | None, line: int, batch_size: int | None, as_json: bool
+) -> None:
+    """Align each pair; write Pharaoh lines or JSON, and draw one pair."""
+    import heedful
+    from heedful.cli.show import Counter
+
+    with Counter("aligning") as progress:
+        alignments = heedful.align(run, pairs, batch_size=batch_size, progress=progress)
+    if plot is not None:
+        if not 1 <= line <= len(alignments):
+            raise DataError(f"--line must be from 1 to {len(alignments)}, the number of pairs, got {line}")
+        from heedful.look import save
+
+        save(alignments[line - 1], plot)
+        print(f"{plot} shows pair {line}", file=sys.stderr)
+    for alignment in alignments:
+        _write(json.dumps(alignment.to_json(), ensure_ascii=False) if as_json else alignment.pharaoh())
+
+
+def _lines(file: Path | None) -> Iterator[tuple[int, str]]:
+    """Numbered lines of text; only LF and CR LF end one."""
+    name = str(file) if file is not None else "standard input"
+    if file is not None and not file.is_file():
+        raise DataError(f"no such file: {str(file)!r}")
+    return _decoded(name, file)
+
+
+def _decoded(name: str, file: Path | None) -> Iterator[tuple[int, str]]:
+    try:
+        stream = sys.stdin.buffer if file is None else open(file, "rb")  # noqa: SIM115
+    except OSError as error:
+        raise DataError(f"{name}: cannot be read: {error.strerror or error}") from None
+    with stream:
+        for number, raw in enumerate(stream, start=1):
+            raw = raw.removesuffix(b"\n").removesuffix(b"\r")
+            if number == 1:
+                raw = raw.removeprefix(b"\xef\xbb\xbf")
+            try:
+                yield number, raw.decode("utf-8")
+            except UnicodeDecodeError as error:
+                raise DataError(
+                    f"{name}:{number}: expected UTF-8, got the byte 0x{raw[error.start]:02x} "
+                    f"at offset {error.start} of the line"
+                ) from None
+
+
+def _chunks(lines: Iterator[tuple[int, str]], size: int) -> Iterator[list[tuple[int, str]]]:
+    chunk: list[tuple[int, str]] = []
+    for line in lines:
+        chunk.append(line)
+        if len(chunk) == size:
+            yield chunk
+            chunk = []
+    if chunk:
+        yield chunk
+
+
+def _write(text: str) -> None:
+    """One line, as UTF-8 whatever the locale. Whoever reads us may stop when it has enough: that is no error."""
+    try:
+        sys.stdout.buffer.write(text.encode("utf-8") + b"\n")
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the flush at exit
+        raise SystemExit(0) from None
+
+
+def _object(pair: Pair, found: Sequence[Prediction], n_best: int) -> str:
+    answers = [_answer(prediction) for prediction in found]
+    head: dict[str, Any] = {"line": pair.line, "source": pair.source}
+    whole = {**head, "answers": answers} if n_best > 1 else {**head, **answers[0]}
+    return json.dumps(whole, ensure_ascii=False)
+
+
+def _answer(prediction: Prediction) -> dict[str, Any]:
+    return {
+        "text": prediction.text,
+        "tokens": list(prediction.tokens),
+        "score": prediction.score,
+        "log_probability": prediction.log_probability,
+        "token_scores": list(prediction.token_scores),
+        "alignment": None if prediction.alignment is None else prediction.alignment.pharaoh(),
+        "finished": prediction.finished,
+    }
+
+
+class _Notes:
+    """What a user must know about the lines: nothing is cut or unknown in silence."""
+
+    def __init__(self, run: Run) -> None:
+        self.codec = run.codec
+        self.cut: list[int] = []
+        self.unknown: dict[str, int] = {}
+
+    def add(self, pair: Pair, found: Sequence[Prediction]) -> None:
+        if not found[0].finished:
+            self.cut.append(pair.line)
+        for token in self.codec.source_vocabulary.unknown(self.codec.source_tokeniser.split(pair.source)):
+            self.unknown[token] = self.unknown.get(token, 0) + 1
+
+    def show(self) -> None:
+        if self.unknown:
+            shown = ", ".join(repr(token) for token in list(self.unknown)[:10])
+            total = sum(self.unknown.values())
+            print(f"heedful: {total} source symbols were never seen in training: {shown}", file=sys.stderr)
+        if self.cut:
+            shown = ", ".join(map(str, self.cut[:20])) + (", ..." if len(self.cut) > 20 else "")
+            print(
+                f"heedful: {len(self.cut)} answers were cut at the length limit (lines {shown}); "
+                "predict.max_length_ratio and max_length_extra in the run's recipe.toml set it",
+                file=sys.stderr,
+            )
+
+
+

@@ -1,0 +1,54 @@
+"""Parts by name, and random tensors, for the tests of attention. Sizes are different primes."""
+
+import torch
+from torch import Tensor
+
+from heedful.attention import Attention, normalisers, scopes, scores
+
+B, S, T, Q, V, A = 2, 11, 7, 5, 3, 13  # sentences, positions, queries; sizes of query, value, attention
+
+# Small enough that some words are out of reach, and that local_m runs off the end of a sentence.
+OPTIONS = {
+    "additive": {"attention_size": A},
+    "concat": {"attention_size": A},
+    "location": {"max_positions": 4},
+    "local_m": {"window": 2},
+    "local_p": {"window": 2},
+}
+
+
+def normal(*shape: int, seed: int = 1, dtype: torch.dtype = torch.float64) -> Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randn(shape, generator=generator, dtype=torch.float64).to(dtype)
+
+
+def draw(module: torch.nn.Module, seed: int = 2) -> torch.nn.Module:
+    """The module in float64, its parameters drawn from a normal distribution."""
+    module.double()
+    with torch.no_grad():
+        for i, parameter in enumerate(module.parameters()):
+            parameter.copy_(normal(*parameter.shape, seed=100 * seed + i))
+    return module
+
+
+def value_size(score: str) -> int:
+    """V, or for the scores that need one size, Q."""
+    return Q if score in ("dot", "scaled_dot") else V
+
+
+def make(score: str, scope: str = "global", normaliser: str = "softmax", dropout: float = 0.0) -> Attention:
+    sizes = {"query_size": Q, "value_size": value_size(score)}
+    attention = Attention(
+        scores.build(score, OPTIONS.get(score, {}), sizes),
+        scope=scopes.build(scope, OPTIONS.get(scope, {}), sizes),
+        normaliser=normalisers.build(normaliser, {}, sizes),
+        dropout=dropout,
+    )
+    return draw(attention)
+
+
+def words_and_end(*lengths: int) -> tuple[Tensor, Tensor]:
+    """mask and positions (B, S) of sentences of that many words and an end symbol, padded."""
+    places = torch.arange(max(lengths) + 1)
+    count = torch.tensor(lengths)[:, None]
+    return places <= count, torch.where(places < count, places + 1, 0)
