@@ -119,9 +119,7 @@ class Predictor:
     def _source(self, pair: Pair):
         return self.codec.encode_source(pair.source, pair.tags)
 
-    def _batches(
-        self, examples: Sequence[Example], batch_size: int | None
-    ) -> Iterator[tuple[Batch, list[Example]]]:
+    def _batches(self, examples: Sequence[Example], batch_size: int | None) -> Iterator[tuple[Batch, list[Example]]]:
         device = next(self.model.parameters()).device
         for places in in_order(examples, batch_size or self.settings.batch_size):
             members = [examples[place] for place in places]

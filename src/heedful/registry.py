@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar
 from heedful.errors import RecipeError, nearest
 
 Part = TypeVar("Part")
+Member = TypeVar("Member", bound=type)
 
 
 class Registry(Generic[Part]):
@@ -22,13 +23,13 @@ class Registry(Generic[Part]):
         self.kind = kind
         self._members: dict[str, type[Part]] = {}
 
-    def register(self, name: str) -> Callable[[type[Part]], type[Part]]:
+    def register(self, name: str) -> Callable[[Member], Member]:
         """A class decorator: ``@scores.register("dot")``."""
 
-        def add(member: type[Part]) -> type[Part]:
+        def add(member: Member) -> Member:
             if name in self._members:
                 raise RecipeError(f"two parts are registered as {self.kind} {name!r}")
-            self._members[name] = member
+            self._members[name] = member  # pyright: ignore[reportArgumentType]
             return member
 
         return add
@@ -55,7 +56,5 @@ class Registry(Generic[Part]):
         allowed = set(signature.parameters) - set(own)
         for option in options:
             if option not in allowed:
-                raise RecipeError(
-                    f"{self.kind} {name!r} has no option {option!r}{nearest(option, allowed)}"
-                )
+                raise RecipeError(f"{self.kind} {name!r} has no option {option!r}{nearest(option, allowed)}")
         return member(**own, **options)

@@ -1,10 +1,10 @@
 """A run is a folder that another machine can load without unpickling anything.
 
-    recipe.toml              every setting
-    vocabulary.json          tokenisers and vocabularies
-    model.safetensors        the best weights so far
-    checkpoint.safetensors   all that is needed to go on training
-    log.csv                  what was measured on the way
+recipe.toml              every setting
+vocabulary.json          tokenisers and vocabularies
+model.safetensors        the best weights so far
+checkpoint.safetensors   all that is needed to go on training
+log.csv                  what was measured on the way
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heedful.data.codec import Codec
 from heedful.errors import HeedfulError, RunError
@@ -40,7 +41,9 @@ def prepare_folder(path: str | os.PathLike[str], *, overwrite: bool) -> Path:
         raise RunError(f"{folder}: expected a folder for the run, got a file")
     present = [name for name in (RECIPE, VOCABULARY, WEIGHTS, CHECKPOINT, LOG) if (folder / name).exists()]
     if present and not overwrite:
-        raise RunError(f"{folder}: holds a run already; go on with it (resume), replace it (overwrite), or name another")
+        raise RunError(
+            f"{folder}: holds a run already; go on with it (resume), replace it (overwrite), or name another"
+        )
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name in reversed(present):
@@ -56,7 +59,7 @@ def save_description(folder: Path, recipe: Recipe, codec: Codec) -> None:
     write_atomically(folder / RECIPE, as_toml(recipe))
 
 
-def save_tensors(path: Path, tensors: dict[str, Tensor], metadata: dict[str, Any]) -> None:
+def save_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: dict[str, Any]) -> None:
     """Write tensors and JSON metadata as one safetensors file, in one step."""
     from safetensors.torch import save_file
 
@@ -83,7 +86,15 @@ def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         raise RunError(f"{path}: expected a whole safetensors file, got a damaged one: {error}") from None
 
 
-def load_description(path: str | os.PathLike[str]) -> tuple[Path, Recipe, Codec]:
+class Description(NamedTuple):
+    """What a run is, without its weights."""
+
+    folder: Path
+    recipe: Recipe
+    codec: Codec
+
+
+def load_description(path: str | os.PathLike[str]) -> Description:
     """Folder, recipe and vocabularies of a run.
 
     Raises:
@@ -99,16 +110,15 @@ def load_description(path: str | os.PathLike[str]) -> tuple[Path, Recipe, Codec]
         recipe = load(folder / RECIPE)
     except HeedfulError as error:
         raise RunError(str(error)) from None
-    return folder, recipe, Codec.load(folder / VOCABULARY)
+    return Description(folder, recipe, Codec.load(folder / VOCABULARY))
 
 
 def make_model(recipe: Recipe, codec: Codec) -> Model:
     """The model that a recipe describes, for these vocabularies, newly initialised."""
     from heedful.model import build
 
-    settings = {
-        name: dict(value) if isinstance(value, dict) else value
-        for name, value in recipe.model.model_dump().items()
+    settings: dict[str, Any] = {
+        name: dict(value) if isinstance(value, dict) else value for name, value in recipe.model.model_dump().items()
     }
     return build(
         source_vocabulary_size=len(codec.source_vocabulary),

@@ -212,9 +212,7 @@ def _check_order(module: Attention, data: _Data, name: str) -> None:
     _same_answer(moved, expected, name, "positions must count, not the order in memory")
     if module.content_based:
         moved, _ = _answer(module, data.pick(order)._replace(positions=data.positions))
-        _same_answer(
-            moved, expected, name, "content_based, so a permutation of the source must change nothing"
-        )
+        _same_answer(moved, expected, name, "content_based, so a permutation of the source must change nothing")
 
 
 def _check_inputs(module: Attention, data: _Data, name: str) -> None:
@@ -258,9 +256,7 @@ def _normal(*shape: int, seed: int) -> Tensor:
     return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
-def _build(
-    registry: Registry[Part], part: str | type[Part], options: Mapping[str, Any] | None
-) -> tuple[Part, str]:
+def _build(registry: Registry[Part], part: str | type[Part], options: Mapping[str, Any] | None) -> tuple[Part, str]:
     """The part, built as by a recipe, and what messages call it."""
     name = part if isinstance(part, str) else part.__name__
     if not isinstance(part, str):

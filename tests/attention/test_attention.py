@@ -152,7 +152,6 @@ def test_dropout_zeroes_weights_and_scales_the_others_in_training_only():
     gone = factors == 0
     close(factors[~gone], torch.full_like(factors[~gone], 4 / 3))
     assert gone.double().mean().item() == pytest.approx(0.25, abs=0.02)
-    assert dropped.weights.mean(1).equal(dropped.weights.mean(1))
     close(dropped.weights.mean(1), kept.weights[:, 0], 0.02)  # the same in expectation
     close(dropped.context, dropped.weights @ values)
 

@@ -146,8 +146,6 @@ def test_dropout_is_on_embeddings_and_between_layers_in_training_only():
     encoder.dropout.p = 0.5
     close(encoder(*source).values, quiet)
     seen = []
-    encoder.dropout.register_forward_hook(
-        lambda _, __, out: seen.append((out.shape[-1], bool((out == 0).any())))
-    )
+    encoder.dropout.register_forward_hook(lambda _, __, out: seen.append((out.shape[-1], bool((out == 0).any()))))
     encoder.train()(*source)
     assert seen == [(E, True), (2 * H, True)]

@@ -42,11 +42,7 @@ def test_encdec2014():
 
 @pytest.mark.parametrize(
     ("score", "scope", "input_feeding"),
-    list(
-        itertools.product(
-            ("dot", "general", "concat", "location"), ("global", "local_m", "local_p"), (False, True)
-        )
-    ),
+    list(itertools.product(("dot", "general", "concat", "location"), ("global", "local_m", "local_p"), (False, True))),
 )
 def test_luong2015(score, scope, input_feeding):
     torch.manual_seed(0)
@@ -66,9 +62,7 @@ def test_every_attention(fusion, options):
 @pytest.mark.parametrize("cell", CELLS)
 @pytest.mark.parametrize("fusion", list(FUSIONS))
 def test_every_fusion_and_cell(fusion, cell, bidirectional):
-    model = make(
-        **FUSIONS[fusion], cell=cell, bidirectional=bidirectional, encoder_layers=2, decoder_layers=3
-    )
+    model = make(**FUSIONS[fusion], cell=cell, bidirectional=bidirectional, encoder_layers=2, decoder_layers=3)
     assert without_gradient(model) == set()
 
 
@@ -80,7 +74,7 @@ def test_starts_without_matrices(start):
 @pytest.mark.parametrize("readout", ["state_context", "attentional", "maxout"])
 @pytest.mark.parametrize("tied", [False, True])
 def test_readouts(readout, tied):
-    """Input feeding hands the attentional state on, so that it is heard even where the readout does not look at it."""
+    """Input feeding hands the attentional state on, so that it is heard even where no readout looks at it."""
     options = {**FUSIONS["late_feeding"], "readout": readout}
     assert without_gradient(make(**options, tied_embeddings=tied)) == set()
 

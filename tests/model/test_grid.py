@@ -61,7 +61,7 @@ def check_shapes(model: Model, batch_size: int, source: int, target: int) -> Non
     assert loss.tokens.item() == batch_size * target
     loss.total.backward()
     for name, parameter in model.named_parameters():
-        # Where there is but one step, a readout of s_{t-1} has no use for the cells, nor input feeding for h~.
+        # In a single step, a readout of s_{t-1} has no use for the cells, nor input feeding for h~.
         assert parameter.grad is not None or target == 1, name
         assert parameter.grad is None or parameter.grad.isfinite().all(), name
 
@@ -74,7 +74,7 @@ def test_degenerate_sizes(options, batch_size, source, target):
 
 def test_a_source_of_nothing_is_finite():
     """All of it masked: weights and context are zero, and so nothing is divided by nothing."""
-    model, batch = make(fusion="late", start="learned_mean"), random_batch((5, 5), (3, 3))
+    model, batch = make(**FUSIONS["late"], start="learned_mean"), random_batch((5, 5), (3, 3))
     batch.sources[0].mask[1] = False
     _, steps = unrolled(model, batch)
     assert steps.weights is not None

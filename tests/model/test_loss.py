@@ -45,7 +45,7 @@ def test_forced_decoding_is_minus_the_loss_token_by_token(fusion):
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
 def test_two_sentences_together_are_the_sum_of_the_two_alone(smoothing):
     """So that a mean per token weighs them by their tokens."""
-    model, batch = make(fusion="late"), random_batch((7, 2), (1, 9))
+    model, batch = make(**FUSIONS["late"]), random_batch((7, 2), (1, 9))
     together = model(batch, label_smoothing=smoothing)
     alone = [model(one(batch, row), label_smoothing=smoothing) for row in range(2)]
     assert [int(loss.tokens) for loss in alone] == [1, 9]

@@ -120,7 +120,7 @@ def test_what_padding_is_embedded_as_changes_nothing_for_any_attention(options):
 @pytest.mark.parametrize("values", [1e3, float("nan")])
 @attentions
 def test_padded_source_states_are_never_looked_at(options, values):
-    model, batch = make(fusion="late", start="learned_mean", **options), batch_of(SOURCES, TARGETS)
+    model, batch = make(**FUSIONS["late"], start="learned_mean", **options), batch_of(SOURCES, TARGETS)
     encoded = model.encode(batch.sources[0])
     dirty = encoded._replace(values=encoded.values.masked_fill(~encoded.mask.unsqueeze(2), values))
     results = []
@@ -148,7 +148,7 @@ def test_no_weight_on_padding_however_large_the_biases(options):
 
 
 def test_a_batch_of_equal_lengths_has_no_padding_to_mind():
-    model, batch = make(fusion="late", cell="lstm"), random_batch((5, 5, 5), (3, 3, 3))
+    model, batch = make(**FUSIONS["late"], cell="lstm"), random_batch((5, 5, 5), (3, 3, 3))
     logits, _ = unrolled(model, batch)
     for row in range(3):
         close(logits[row], unrolled(model, one(batch, row))[0][0])

@@ -67,9 +67,7 @@ def recorded(model: Model, batch, monkeypatch, own_words: float) -> list[Tensor]
     """What the decoder is given to read in one call of the model: first pass, second pass."""
     seen: list[Tensor] = []
     whole = model.decoder.unroll
-    monkeypatch.setattr(
-        model.decoder, "unroll", lambda tokens, *rest: (seen.append(tokens), whole(tokens, *rest))[1]
-    )
+    monkeypatch.setattr(model.decoder, "unroll", lambda tokens, *rest: (seen.append(tokens), whole(tokens, *rest))[1])
     model(batch, own_words=own_words)
     return seen
 

@@ -18,9 +18,7 @@ LENGTHS = (4, 1, 5)
 
 
 def encoder_of(*, cell: str = "gru", layers: int = 1, bidirectional: bool = True) -> Encoder:
-    return Encoder(
-        2, embedding_size=3, cell=cells[cell], hidden_size=H, layers=layers, bidirectional=bidirectional
-    )
+    return Encoder(2, embedding_size=3, cell=cells[cell], hidden_size=H, layers=layers, bidirectional=bidirectional)
 
 
 def encoded_of(encoder: Encoder) -> Encoded:
@@ -102,9 +100,7 @@ def test_learned_last_has_its_own_matrix_for_each_layer_and_part(read, cell, lay
     assert len(start.projections) == layers * width
     top = encoded.last[1]
     source = [top[0], top[1] if read == "lstm" else top[0]]
-    check(
-        start(encoded), layers, cell, lambda layer, part: projected(start, layer * width + part, source[part])
-    )
+    check(start(encoded), layers, cell, lambda layer, part: projected(start, layer * width + part, source[part]))
 
 
 @pytest.mark.parametrize("layers", [1, 2])

@@ -78,9 +78,7 @@ class Alignment:
             )
         words = [position for position in self.source_positions if position]
         if words != list(range(1, len(words) + 1)):
-            raise SizeError(
-                f"source positions: expected 1..{len(words)} for the words, each once, got {words}"
-            )
+            raise SizeError(f"source positions: expected 1..{len(words)} for the words, each once, got {words}")
 
     @classmethod
     def of(
@@ -118,9 +116,7 @@ class Alignment:
         These are the target's labels where rows are about the predicted word; where they are about
         the input word they are `START_LABEL` and all target labels but the last.
         """
-        return (
-            self.target if self.convention == "predicted" else (START_LABEL, *self.target)[: len(self.target)]
-        )
+        return self.target if self.convention == "predicted" else (START_LABEL, *self.target)[: len(self.target)]
 
     def peaks(self) -> list[tuple[int, int]]:
         """The cells (row, column) that the links are read from.
@@ -175,13 +171,9 @@ class Alignment:
             weights = np.array(value["weights"], dtype=np.float64)
             convention, positions, end = value["convention"], value["source_positions"], value["target_end"]
         except KeyError as error:
-            raise DataError(
-                f"alignment as JSON: expected the key {error.args[0]!r}, got {sorted(value)}"
-            ) from error
+            raise DataError(f"alignment as JSON: expected the key {error.args[0]!r}, got {sorted(value)}") from error
         except (TypeError, ValueError) as error:
-            raise DataError(
-                f"alignment as JSON: expected lists of labels and a matrix of numbers; {error}"
-            ) from error
+            raise DataError(f"alignment as JSON: expected lists of labels and a matrix of numbers; {error}") from error
         if not weights.size:  # an empty list does not tell how many columns it has none of
             weights = weights.reshape(len(target), len(source))
         return cls(source, target, weights, convention, tuple(positions), end)

@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal, overload
 
 from heedful.data.codec import Codec
 from heedful.data.pairs import Pair
@@ -31,6 +32,28 @@ class Run:
     codec: Codec
     predictor: Predictor
 
+    @overload
+    def predict(
+        self,
+        texts: Sequence[str],
+        *,
+        beam: int | None = ...,
+        n_best: Literal[1] = ...,
+        length_penalty: float | None = ...,
+        batch_size: int | None = ...,
+        with_alignment: bool = ...,
+    ) -> list[Prediction]: ...
+    @overload
+    def predict(
+        self,
+        texts: Sequence[str],
+        *,
+        beam: int | None = ...,
+        n_best: int,
+        length_penalty: float | None = ...,
+        batch_size: int | None = ...,
+        with_alignment: bool = ...,
+    ) -> list[list[Prediction]]: ...
     def predict(
         self,
         texts: Sequence[str],
@@ -41,7 +64,7 @@ class Run:
         batch_size: int | None = None,
         with_alignment: bool = True,
     ) -> list[Prediction] | list[list[Prediction]]:
-        """The best answer to each text, or with ``n_best`` above 1 a list of answers, best first; see `heedful.predict`."""
+        """The best answer to each text, or with ``n_best`` above 1 a list of answers to each; see `heedful.predict`."""
         pairs = [self.as_pair(text, line) for line, text in enumerate(as_texts(texts), start=1)]
         answers = self.predictor.predict(
             pairs,

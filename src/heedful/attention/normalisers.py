@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from heedful.errors import SizeError
 from heedful.registry import Registry
 
-normalisers: Registry["Normaliser"] = Registry("normaliser")
+normalisers: Registry[Normaliser] = Registry("normaliser")
 
 
 class Normaliser(nn.Module, ABC):

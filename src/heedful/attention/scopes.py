@@ -15,7 +15,7 @@ from heedful.attention.memory import Memory, Window
 from heedful.errors import SizeError
 from heedful.registry import Registry
 
-scopes: Registry["Scope"] = Registry("scope")
+scopes: Registry[Scope] = Registry("scope")
 
 
 class Scope(nn.Module, ABC):

@@ -13,7 +13,7 @@ from heedful.attention.memory import Memory
 from heedful.errors import SizeError
 from heedful.registry import Registry
 
-scores: Registry["Score"] = Registry("score")
+scores: Registry[Score] = Registry("score")
 
 
 class Score(nn.Module, ABC):

@@ -140,7 +140,8 @@ def align(
     run: Run,
     pairs: Pairs,
     plot: Annotated[
-        Path | None, typer.Option(help="Draw one pair as a heat map: FILE.png or FILE.svg.", show_default=False)
+        Path | None,
+        typer.Option(help="Draw one pair as a heat map: FILE.png or FILE.svg.", show_default=False),
     ] = None,
     line: Annotated[int, typer.Option(help="Which pair --plot draws, from 1.")] = 1,
     batch_size: BatchSize = None,

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from heedful.predictor import Prediction
 
 WORDS = ("attention", "alignment", "knowledge", "psychology", "heedful")
 
@@ -16,7 +21,12 @@ def run_demo(out: str, *, minutes: float) -> None:
     print(f"Learning English spelling -> sound from the CMU dictionary, {minutes:g} minutes.", file=sys.stderr)
     with TrainingProgress() as reporter:
         folder = heedful.train(
-            "cmudict", out=out, recipe="g2p", set={"train.minutes": minutes}, overwrite=True, reporter=reporter
+            "cmudict",
+            out=out,
+            recipe="g2p",
+            set={"train.minutes": minutes},
+            overwrite=True,
+            reporter=reporter,
         )
     run = heedful.load(folder)
     with Counter("evaluating on unseen words") as progress:
@@ -24,22 +34,18 @@ def run_demo(out: str, *, minutes: float) -> None:
     print(f"\nOn {scores.sources:,} words never seen in training (beam {run.recipe.predict.beam}):\n")
     print(scores_table(scores))
     print("\nsequence error is what the literature calls WER, token error PER.\n")
-    predictions = [answers[0] for answers in _answers(run)]
+    predictions = run.predict(list(WORDS))
     for word, prediction in zip(WORDS, predictions, strict=True):
         print(f"  {word:12} {prediction.text}")
     _draw(folder, predictions)
 
 
-def _answers(run):
-    return run.predict(list(WORDS), n_best=2)
-
-
-def _draw(folder: Path, predictions) -> None:
+def _draw(folder: Path, predictions: Sequence[Prediction]) -> None:
     from heedful.look import save, save_many
 
     maps = folder / "heatmaps"
     maps.mkdir(exist_ok=True)
-    alignments = [prediction.alignment for prediction in predictions]
+    alignments = [prediction.alignment for prediction in predictions if prediction.alignment is not None]
     for word, alignment in zip(WORDS, alignments, strict=True):
         save(alignment, maps / f"{word}.png")
     save_many(alignments, maps / "all.png")

@@ -84,7 +84,11 @@ class TrainingProgress:
 def trained(folder: Path) -> None:
     """Where the run is, and what can be done with it."""
     print(f"The run is in {folder}. Try:", file=sys.stderr)
-    for command in (f"predict {folder} FILE", f"evaluate {folder} PAIRS", f"align {folder} PAIRS --plot map.png"):
+    for command in (
+        f"predict {folder} FILE",
+        f"evaluate {folder} PAIRS",
+        f"align {folder} PAIRS --plot map.png",
+    ):
         print(f"  heedful {command}", file=sys.stderr)
 
 

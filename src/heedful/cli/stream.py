@@ -54,9 +54,7 @@ def predict_lines(
     notes.show()
 
 
-def align_lines(
-    run: str, pairs: str, *, plot: Path | None, line: int, batch_size: int | None, as_json: bool
-) -> None:
+def align_lines(run: str, pairs: str, *, plot: Path | None, line: int, batch_size: int | None, as_json: bool) -> None:
     """Align each pair; write Pharaoh lines or JSON, and draw one pair."""
     import heedful
     from heedful.cli.show import Counter
@@ -167,6 +165,3 @@ class _Notes:
                 "predict.max_length_ratio and max_length_extra in the run's recipe.toml set it",
                 file=sys.stderr,
             )
-
-
-

@@ -53,9 +53,7 @@ def collate(examples: Sequence[Example]) -> Batch:
         raise SizeError("expected at least one example in a batch, got none")
     targets = [example.target for example in examples if example.target is not None]
     if targets and len(targets) < len(examples):
-        raise SizeError(
-            f"expected a target for all {len(examples)} examples of a batch or none, got {len(targets)}"
-        )
+        raise SizeError(f"expected a target for all {len(examples)} examples of a batch or none, got {len(targets)}")
     source = _pad([e.source.ids for e in examples], [e.source.positions for e in examples])
     target = _pad(targets, [[0] * len(ids) for ids in targets]) if targets else None
     return Batch((source,), target, tuple(example.index for example in examples))
@@ -65,17 +63,13 @@ def _pad(ids: Sequence[list[int]], positions: Sequence[list[int]]) -> Sequences:
     longest = max(map(len, ids))
     lengths = torch.tensor([len(row) for row in ids])
     return Sequences(
-        tokens=torch.tensor(
-            [row + [Vocabulary.PAD] * (longest - len(row)) for row in ids], dtype=torch.int64
-        ),
+        tokens=torch.tensor([row + [Vocabulary.PAD] * (longest - len(row)) for row in ids], dtype=torch.int64),
         mask=torch.arange(longest) < lengths[:, None],
         positions=torch.tensor([row + [0] * (longest - len(row)) for row in positions], dtype=torch.int64),
     )
 
 
-def plan(
-    examples: Sequence[Example], *, batch_tokens: int, seed: int, epoch: int, pool: int = 100
-) -> list[list[int]]:
+def plan(examples: Sequence[Example], *, batch_tokens: int, seed: int, epoch: int, pool: int = 100) -> list[list[int]]:
     """Cut an epoch into batches: lists of places in `examples`, each place exactly once.
 
     The examples are shuffled and gathered into pools of about `pool` batches; each pool is sorted by (source

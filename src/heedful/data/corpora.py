@@ -176,8 +176,8 @@ _DATE_FORMS = (
     .split("|")
 )
 
-_SHORT_YEAR_FORMS = (
-    "{m}/{d}/{yy}|{mm}/{dd}/{yy}|{d}.{m}.{yy}|{dd}.{mm}.{yy}|{d} {Mon} '{yy}|{Month} {d}, '{yy}".split("|")
+_SHORT_YEAR_FORMS = "{m}/{d}/{yy}|{mm}/{dd}/{yy}|{d}.{m}.{yy}|{dd}.{mm}.{yy}|{d} {Mon} '{yy}|{Month} {d}, '{yy}".split(
+    "|"
 )
 
 

@@ -78,9 +78,7 @@ def read_pairs(
             skipped.append((number, bad.reason))
     if not pairs:
         number, reason = skipped[0]
-        raise DataError(
-            f"{location}: no usable line: {len(skipped)} bad, the first is line {number}: {reason}"
-        )
+        raise DataError(f"{location}: no usable line: {len(skipped)} bad, the first is line {number}: {reason}")
     return Corpus(location, tuple(pairs), tuple(skipped))
 
 
@@ -168,9 +166,7 @@ def _cell(row: _Row, column: int | str) -> Any:
         return row[str(key)]
     assert isinstance(column, int)
     if column > len(row):
-        raise _Missing(
-            f"expected at least {column} columns with a TAB between them, got {len(row)}: {_excerpt(row)}"
-        )
+        raise _Missing(f"expected at least {column} columns with a TAB between them, got {len(row)}: {_excerpt(row)}")
     return row[column - 1]
 
 
@@ -180,9 +176,7 @@ def _text(value: Any, side: str) -> str:
     try:
         value.encode("utf-8")
     except UnicodeEncodeError as error:
-        raise _BadLine(
-            f"expected a text as {side}, got half a surrogate pair at character {error.start}"
-        ) from None
+        raise _BadLine(f"expected a text as {side}, got half a surrogate pair at character {error.start}") from None
     return unicodedata.normalize("NFC", value)
 
 
@@ -216,9 +210,7 @@ def _open_file(path: str, choice: _Choice) -> _Source:
     if path.lower().removesuffix(".gz").endswith((".jsonl", ".json")):
         for column in choice.columns():
             if isinstance(column, int) and column not in _KEYS:
-                raise DataError(
-                    f"{path}: expected the name of a JSON key (or 1: source, 2: target), got {column}"
-                )
+                raise DataError(f"{path}: expected the name of a JSON key (or 1: source, 2: target), got {column}")
         return lines, lambda line: _json_object(_decode(line))
     _check_numbers(path, choice)
     return lines, lambda line: _decode(line).split("\t")
@@ -227,18 +219,14 @@ def _open_file(path: str, choice: _Choice) -> _Source:
 def _open_parallel(location: str) -> _Source:
     paths = location.split(",")
     if len(paths) != 2:
-        raise DataError(
-            f"{location}: expected one file, or two with a comma between them, got {len(paths)} names"
-        )
+        raise DataError(f"{location}: expected one file, or two with a comma between them, got {len(paths)} names")
     source, target = (_read_lines(path) for path in paths)
     # A blank line at the end counts if the other file has text there.
     size = max(len(_without_blank_end(source)), len(_without_blank_end(target)))
     if size == 0:
         raise DataError(f"{location}: expected at least one line, got empty files")
     if size > min(len(source), len(target)):
-        raise DataError(
-            f"{location}: expected two files of the same length, got {len(source)} and {len(target)} lines"
-        )
+        raise DataError(f"{location}: expected two files of the same length, got {len(source)} and {len(target)} lines")
     lines = list(zip(source[:size], target[:size], strict=True))
     return lines, lambda pair: [_decode(line, path) for line, path in zip(pair, paths, strict=True)]
 
@@ -284,9 +272,7 @@ def _decode(line: bytes, path: str | None = None) -> str:
         return line.decode("utf-8")
     except UnicodeDecodeError as error:
         found = f"0x{line[error.start]:02x}"
-        raise _BadLine(
-            f"expected UTF-8, got the byte {found} at offset {error.start} of the line", path
-        ) from None
+        raise _BadLine(f"expected UTF-8, got the byte {found} at offset {error.start} of the line", path) from None
 
 
 def _json_object(line: str) -> dict[str, Any]:

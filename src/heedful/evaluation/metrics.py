@@ -147,9 +147,7 @@ def _edit_rate(items: Sequence[_Item], split: Callable[[str], Tokens]) -> float:
     return 100 * edits / length if length else 100.0 * bool(edits)
 
 
-def _overlap(
-    outputs: list[str], references: list[str], tokenizer: str
-) -> tuple[float, float, dict[str, str]]:
+def _overlap(outputs: list[str], references: list[str], tokenizer: str) -> tuple[float, float, dict[str, str]]:
     """BLEU, chrF and their signatures, as sacreBLEU has them."""
     from sacrebleu.metrics.bleu import BLEU
     from sacrebleu.metrics.chrf import CHRF

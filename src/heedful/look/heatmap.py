@@ -83,9 +83,7 @@ def save_many(
     """
     suffix = Path(path).suffix.lower()
     if suffix not in SUFFIXES:
-        raise DataError(
-            f"{path}: a heat map is written as {' or '.join(SUFFIXES)}, got the suffix {suffix!r}"
-        )
+        raise DataError(f"{path}: a heat map is written as {' or '.join(SUFFIXES)}, got the suffix {suffix!r}")
     if not alignments:
         raise SizeError(f"{path}: expected at least one alignment to draw, got none")
     titles = [None] * len(alignments) if titles is None else titles
@@ -127,9 +125,7 @@ def _cell_of(axes: Axes, alignment: Alignment) -> float:
     return min(extent.width / columns, extent.height / rows) / figure.dpi
 
 
-def _page(
-    alignments: Sequence[Alignment], titles: Sequence[str | None], *, columns: int
-) -> tuple[Figure, str]:
+def _page(alignments: Sequence[Alignment], titles: Sequence[str | None], *, columns: int) -> tuple[Figure, str]:
     """A figure with one axes per alignment and one colour bar, and the characters that it cannot show.
 
     Maps in one row share their upper edge, maps in one column their left edge.
@@ -142,9 +138,7 @@ def _page(
     columns = min(columns, len(panels))
     across = [panels[column::columns] for column in range(columns)]
     down = [panels[start : start + columns] for start in range(0, len(panels), columns)]
-    lefts, width = edges(
-        [(max(p.left for p in some), max(p.width + p.right for p in some)) for some in across]
-    )
+    lefts, width = edges([(max(p.left for p in some), max(p.width + p.right for p in some)) for some in across])
     tops, height = edges([(max(p.top for p in some), max(p.height for p in some)) for some in down])
     width += 0.4  # for the colour bar
 

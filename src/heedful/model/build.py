@@ -90,10 +90,10 @@ def build(
     sizes = {"embedding_size": embedding_size, "value_size": encoder.value_size, "dropout": dropout}
     attention = {"score": score, "scope": scope, "normaliser": normaliser, "dropout": attention_dropout}
     joined = _fusion(fusion, attention, layers=layers, sizes=sizes)
-    read = _part(
-        readouts, readout, {"fusion": joined, "embedding_size": embedding_size, "hidden_size": decoder_size}
+    read = _part(readouts, readout, {"fusion": joined, "embedding_size": embedding_size, "hidden_size": decoder_size})
+    embedding = nn.Embedding(
+        target_vocabulary_size, embedding_size, padding_idx=Vocabulary.START if zero_start else None
     )
-    embedding = nn.Embedding(target_vocabulary_size, embedding_size, padding_idx=Vocabulary.START if zero_start else None)
     decoder = Decoder(
         embedding,
         fusion=joined,

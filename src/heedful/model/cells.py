@@ -17,7 +17,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from heedful.registry import Registry
 
-cells: Registry["Cell"] = Registry("cell")
+cells: Registry[Cell] = Registry("cell")
 
 
 class HiddenState(NamedTuple):
@@ -71,9 +71,7 @@ class Cell(nn.Module, ABC):
     def input_gates(self, inputs: Tensor, *, start: int = 0, bias: bool = True) -> Tensor:
         """The share of the gates that comes from columns `start` to ``start + inputs.shape[-1]`` of the input."""
         weight, offset = self.input_weight()
-        return functional.linear(
-            inputs, weight[:, start : start + inputs.shape[-1]], offset if bias else None
-        )
+        return functional.linear(inputs, weight[:, start : start + inputs.shape[-1]], offset if bias else None)
 
     def recurrent_gates(self, state: CellState) -> Tensor:
         """The share of the gates that comes from the previous hidden state."""
@@ -98,8 +96,8 @@ class _Library(Cell):
 
     def _run(self, inputs: Tensor, state: CellState, lengths: Tensor | None) -> tuple[Tensor, list[Tensor]]:
         """PyTorch's own loop; packed only if rows end at different steps, since packing costs time."""
-        start = tuple(part.unsqueeze(0).contiguous() for part in state)
-        first = start if len(start) > 1 else start[0]
+        parts = [part.unsqueeze(0).contiguous() for part in state]
+        first = tuple(parts) if len(parts) > 1 else parts[0]
         if lengths is None or bool((lengths == inputs.shape[1]).all()):
             outputs, last = self.rnn(inputs, first)
         else:
@@ -148,8 +146,9 @@ class LSTM(_Library):
         self.rnn = nn.LSTM(input_size, hidden_size, batch_first=True)
 
     def advance(self, input_gates: Tensor, recurrent_gates: Tensor, state: CellState) -> HiddenAndCell:
+        assert isinstance(state, HiddenAndCell)
         i, f, g, o = (input_gates + recurrent_gates).chunk(4, dim=-1)
-        cell = torch.sigmoid(f) * state[1] + torch.sigmoid(i) * torch.tanh(g)  # c'
+        cell = torch.sigmoid(f) * state.cell + torch.sigmoid(i) * torch.tanh(g)  # c'
         return HiddenAndCell(torch.sigmoid(o) * torch.tanh(cell), cell)  # h'
 
     def unroll(self, inputs: Tensor, state: CellState, lengths: Tensor | None = None) -> tuple[Tensor, HiddenAndCell]:

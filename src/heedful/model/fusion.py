@@ -17,7 +17,7 @@ from heedful.model.stack import LayerStates, Stack
 from heedful.model.steps import State, Steps, join
 from heedful.registry import Registry
 
-fusions: Registry["Fusion"] = Registry("fusion")
+fusions: Registry[Fusion] = Registry("fusion")
 
 
 class Fusion(nn.Module, ABC):
@@ -232,7 +232,7 @@ class Late(Fusion):
         )
         super().__init__(context_size=value_size, stack=stack)
         self.embedding_size = embedding_size
-        self.attentional_size: int = size
+        self.attentional_size = size
         self.input_feeding = input_feeding
         self.attention = attention
         self.row_convention = "input" if attention.score.content_based else "predicted"

@@ -94,15 +94,13 @@ class Model(nn.Module):
         """Memory and first state for search."""
         return self.decoder.begin(self.encode(source))
 
-    def step(
-        self, tokens: Tensor, memory: Memory | FixedVector, state: State
-    ) -> tuple[Tensor, Tensor | None, State]:
-        """The step function of search: tokens (B, K) -> log-probabilities (B, K, Y), weights (B, K, S) or None, state."""
+    def step(self, tokens: Tensor, memory: Memory | FixedVector, state: State) -> tuple[Tensor, Tensor | None, State]:
+        """Search's step: tokens (B, K) -> log-probabilities (B, K, Y), weights (B, K, S) or None, and state."""
         steps, state = self.decoder.step(tokens, memory, state)
         return torch.log_softmax(self.decoder.logits(steps).float(), dim=-1), steps.weights, state
 
     def force(self, batch: Batch) -> tuple[Tensor, Tensor | None]:
-        """Forced decoding: log-probability of each given target token (B, T), 0 behind its end, and weights (B, T, S)."""
+        """Forced decoding: log-probabilities of the given target tokens (B, T), 0 behind the end; weights (B, T, S)."""
         assert batch.target is not None
         steps = self._unroll(batch, _inputs(batch.target))
         logs = torch.log_softmax(self.decoder.logits(steps).float(), dim=-1)

@@ -88,10 +88,10 @@ def luong2015(
 ) -> Model:
     """The attentional model of Luong, Pham and Manning 2015 (EMNLP); by default their best single one.
 
-    `layers` unidirectional LSTM layers, embeddings as wide as they are; each decoder layer starts at the last state of the
-    encoder's layer of the same number; h~_t = tanh(W_c [c_t; h_t]); softmax(W_s h~_t) without a bias; everything uniform
-    in [-0.1, 0.1]. The source is to be read in reverse: ``data.reverse_source`` in the recipe, where positions stay
-    those of the original order.
+    `layers` unidirectional LSTM layers, embeddings as wide as they are; each decoder layer starts at the last state
+    of the encoder's layer of the same number; h~_t = tanh(W_c [c_t; h_t]); softmax(W_s h~_t) without a bias;
+    everything uniform in [-0.1, 0.1]. The source is to be read in reverse: ``data.reverse_source`` in the recipe, where
+    positions stay those of the original order.
 
     Differs from the paper in: PyTorch's LSTM has two biases a gate; local scopes do not see the source's end symbol;
     concat uses the whole matrix W_a, which the paper's experiments simplified (its footnote 15).

@@ -13,7 +13,7 @@ from heedful.model.fusion import Fusion
 from heedful.model.steps import Steps
 from heedful.registry import Registry
 
-readouts: Registry["Readout"] = Registry("readout")
+readouts: Registry[Readout] = Registry("readout")
 
 
 class Readout(nn.Module, ABC):
@@ -67,9 +67,9 @@ class Attentional(Readout):
 
 @readouts.register("maxout")
 class Maxout(Readout):
-    """t~ = U_o s_{t-1} + V_o E y_{t-1} + C_o c_t + b_o, t_j = max(t~_{2j-1}, t~_{2j}): Bahdanau et al. 2015, appendix A.2.2.
+    """t~ = U_o s_{t-1} + V_o E y_{t-1} + C_o c_t + b_o, t_j = max(t~_{2j-1}, t~_{2j}).
 
-    The state is s_{t-1}, from BEFORE y_{t-1} was read, as the paper prints it.
+    Bahdanau et al. 2015, appendix A.2.2. The state is s_{t-1}, from BEFORE y_{t-1} was read, as the paper prints it.
 
     Args:
         readout_size: l, the number of pairs; by default half the decoder's size.

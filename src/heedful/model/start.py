@@ -12,12 +12,12 @@ import torch
 from torch import Tensor, nn
 
 from heedful.errors import SizeError
-from heedful.model.cells import Cell, CellState
+from heedful.model.cells import Cell
 from heedful.model.encoder import Encoded, Encoder
 from heedful.model.stack import LayerStates
 from heedful.registry import Registry
 
-starts: Registry["Start"] = Registry("start")
+starts: Registry[Start] = Registry("start")
 
 
 class Start(nn.Module, ABC):
@@ -43,15 +43,11 @@ class Start(nn.Module, ABC):
     def _each(self, make: Callable[[int, int], Tensor]) -> LayerStates:
         """``make(layer, part)`` -> (B, H') for each layer and each part of its state."""
         parts = range(len(self.state._fields))
-        return tuple(
-            self.state(*(make(layer, part).unsqueeze(1) for part in parts)) for layer in range(self.layers)
-        )
+        return tuple(self.state(*(make(layer, part).unsqueeze(1) for part in parts)) for layer in range(self.layers))
 
     def _projections(self, size: int) -> nn.ModuleList:
         """One matrix per layer and part of its state."""
-        return nn.ModuleList(
-            nn.Linear(size, self.hidden_size) for _ in range(self.layers) for _ in self.state._fields
-        )
+        return nn.ModuleList(nn.Linear(size, self.hidden_size) for _ in range(self.layers) for _ in self.state._fields)
 
     def _project(self, projections: nn.ModuleList, source: Callable[[int], Tensor]) -> LayerStates:
         """tanh(W source(part) + b), with its own W for each layer and part."""

@@ -1,9 +1,9 @@
 """Beam search: batched over sentences and hypotheses, all on tensors.
 
-At each step the K best continuations of a sentence's open hypotheses are kept. Those that end leave the beam for good and
-take their place in it with them, so that at most `beam_size` hypotheses are ever finished and a beam of 1 is greedy search
-(as in Bahdanau et al.'s own code). A sentence is done when its places are used up, or when no open hypothesis can
-overtake its n best: this never changes the answer, since a log-probability only falls.
+At each step the K best continuations of a sentence's open hypotheses are kept. Those that end leave the beam for
+good and take their place in it with them, so that at most `beam_size` hypotheses are ever finished and a beam of 1
+is greedy search (as in Bahdanau et al.'s own code). A sentence is done when its places are used up, or when no open
+hypothesis can overtake its n best: this never changes the answer, since a log-probability only falls.
 """
 
 from __future__ import annotations
@@ -159,9 +159,7 @@ class _Run:
             return answers
         scores = ends.total / (ends.time + 1) ** self.length_penalty
         picked = self._pick(ends, scores)
-        for sentence, hypothesis in zip(
-            ends.sentence[picked].tolist(), self._read(ends, scores, picked), strict=True
-        ):
+        for sentence, hypothesis in zip(ends.sentence[picked].tolist(), self._read(ends, scores, picked), strict=True):
             answers[sentence].append(hypothesis)
         return answers
 

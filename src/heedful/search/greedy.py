@@ -64,9 +64,7 @@ def _hypotheses(
 ) -> list[Hypothesis]:
     weights = _stack(rows, chosen.shape[0])
     found = []
-    for index, (ids, scores, length) in enumerate(
-        zip(chosen.tolist(), logs.tolist(), lengths.tolist(), strict=True)
-    ):
+    for index, (ids, scores, length) in enumerate(zip(chosen.tolist(), logs.tolist(), lengths.tolist(), strict=True)):
         ids, scores = ids[:length], scores[:length]
         finished = bool(ids) and ids[-1] == Vocabulary.END
         total = sum(scores)

@@ -10,7 +10,15 @@ import torch
 from heedful.data.codec import Codec
 from heedful.errors import RunError
 from heedful.model import Model
-from heedful.runs import CHECKPOINT, WEIGHTS, check_identity, identity, load_tensors, save_tensors, set_weights
+from heedful.runs import (
+    CHECKPOINT,
+    WEIGHTS,
+    check_identity,
+    identity,
+    load_tensors,
+    save_tensors,
+    set_weights,
+)
 from heedful.training.progress import Progress
 
 _WEIGHT, _MOMENT, _RANDOM = "model.", "optimiser.", "random.cpu"
@@ -32,7 +40,7 @@ def save_checkpoint(
     data: str,
 ) -> None:
     """All that `load_checkpoint` needs to go on as if nothing had happened. `data` is the training data's digest."""
-    tensors = {_WEIGHT + name: parameter for name, parameter in model.named_parameters()}
+    tensors: dict[str, torch.Tensor] = {_WEIGHT + name: parameter for name, parameter in model.named_parameters()}
     for index, state in optimiser.state_dict()["state"].items():
         for key, value in state.items():
             tensors[f"{_MOMENT}{index}.{key}"] = torch.as_tensor(value)

@@ -127,9 +127,7 @@ class Loop:
         if self.accelerator.is_main_process:
             if weights:
                 save_weights(self.folder, self.model, self.codec, updates=self.progress.updates, **about)
-            save_checkpoint(
-                self.folder, self.model, self.optimiser, self.progress, codec=self.codec, data=self.data
-            )
+            save_checkpoint(self.folder, self.model, self.optimiser, self.progress, codec=self.codec, data=self.data)
         self._saved = time.monotonic()
 
     def _end(self, batches: int) -> None:
@@ -145,9 +143,7 @@ class Loop:
         """The batches of the current epoch that this process takes."""
         if getattr(self, "_planned", (None,))[0] != self.progress.epoch:
             recipe = self.recipe.train
-            batches = plan(
-                self.examples, batch_tokens=recipe.batch_tokens, seed=recipe.seed, epoch=self.progress.epoch
-            )
+            batches = plan(self.examples, batch_tokens=recipe.batch_tokens, seed=recipe.seed, epoch=self.progress.epoch)
             own = list(_share_of(batches, self.accelerator.process_index, self.accelerator.num_processes))
             self._planned = (self.progress.epoch, own)
         return self._planned[1]
@@ -186,9 +182,7 @@ class Loop:
         seconds = self._rates[-1][0] - self._rates[0][0]
         speed = sum(count for _, count in self._rates[1:]) / seconds if seconds > 0 else 0.0
         progress = self.progress
-        self.reporter.update(
-            Update(progress.updates, progress.epoch + 1, share, loss, rate, tokens, speed)
-        )
+        self.reporter.update(Update(progress.updates, progress.epoch + 1, share, loss, rate, tokens, speed))
 
 
 def _share_of(batches: list[list[int]], index: int, count: int) -> Iterator[list[int]]:

@@ -24,8 +24,8 @@ def share_used(recipe: TrainRecipe, *, epochs: float, updates: int, seconds: flo
 def learning_rate(recipe: TrainRecipe, *, share: float, updates: int) -> float:
     """The rate for the next update.
 
-    Schedules, as a factor at share p of the budget: constant 1; linear 1 - p; cosine (1 + cos(pi p)) / 2; halving: 1 up to
-    `halving_start`, then halved `halvings` times at even distances, the first time at once (Luong et al. 2015: 10
+    Schedules, as a factor at share p of the budget: constant 1; linear 1 - p; cosine (1 + cos(pi p)) / 2; halving: 1 up
+    to `halving_start`, then halved `halvings` times at even distances, the first time at once (Luong et al. 2015: 10
     epochs, every epoch halved after 5). A warm-up rises linearly over the first `warmup_updates`.
     """
     factor = 1.0

@@ -42,22 +42,19 @@ def train(
     """See `heedful.train`. Returns the run's folder."""
     if resume and overwrite:
         raise RunError("resume goes on with a run and overwrite throws it away; choose one")
-    if resume:
-        folder, chosen, codec = load_description(out)
-        chosen = load(chosen, _only_training(set))
-    else:
-        chosen = load(recipe, set)
+    described = load_description(out) if resume else None
+    chosen = load(described.recipe, _only_training(set)) if described else load(recipe, set)
     corpus = read(pairs, chosen.data)
     train_pairs, dev_pairs = _parts(corpus, dev, chosen.data)
     _report_skipped(corpus, reporter)
     train_pairs = _short_enough(train_pairs, chosen.data, reporter)
-    if not resume:
+    if described:
+        folder, codec = described.folder, described.codec
+    else:
         codec = make_codec(train_pairs, chosen.data)
         make_model(chosen, codec)  # a recipe that does not fit is told before anything is written
         folder = prepare_folder(out, overwrite=overwrite)
-        save_description(folder, chosen, codec)
-    elif set:
-        save_description(folder, chosen, codec)
+    save_description(folder, chosen, codec)
     _report_sizes(train_pairs, dev_pairs, codec, reporter)
     # Whatever training draws, the caller's random state is as it was before.
     with torch.random.fork_rng():
@@ -193,7 +190,11 @@ def _report_sizes(train: Sequence[Pair], dev: Sequence[Pair], codec: Codec, repo
     )
     for name, vocabulary, tokens in (
         ("source", codec.source_vocabulary, [codec.source_tokeniser.split(pair.source) for pair in dev]),
-        ("target", codec.target_vocabulary, [codec.target_tokeniser.split(pair.target or "") for pair in dev]),
+        (
+            "target",
+            codec.target_vocabulary,
+            [codec.target_tokeniser.split(pair.target or "") for pair in dev],
+        ),
     ):
         total = sum(map(len, tokens))
         unknown = [token for row in tokens for token in vocabulary.unknown(row)]
