@@ -25,6 +25,7 @@ from heedful.errors import SizeError
 
 from .cases import B, Q, S, T, V, make, normal, value_size, words_and_end
 
+DTYPES = [torch.float64, torch.float32, torch.float16, torch.bfloat16]
 COMBINATIONS = list(itertools.product(scores.names(), scopes.names(), normalisers.names()))
 
 
@@ -110,6 +111,39 @@ def test_all_is_real_and_in_order_by_default():
         attention(query, attention.prepare(values, mask)),
         attention(query, attention.prepare(values, mask, positions)),
     )
+
+
+@pytest.mark.parametrize("junk", [1e3, torch.inf, torch.nan])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_what_stands_in_the_padding_changes_nothing(dtype, junk):
+    mask, positions = words_and_end(10, 4)
+    query = normal(B, T, Q, dtype=dtype)
+    for combination in COMBINATIONS:
+        attention = make(*combination).to(dtype)
+        values = normal(B, S, value_size(combination[0]), seed=2, dtype=dtype)
+        clean = attention(query, attention.prepare(values, mask, positions))
+        dirty = attention(query, attention.prepare(values.masked_fill(~mask.unsqueeze(-1), junk), mask, positions))
+        assert dirty.weights.equal(clean.weights)
+        assert dirty.context.equal(clean.context)
+        assert not dirty.weights[1, :, 5:].any()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_fully_masked_sentence_gives_zeros_and_finite_gradients(dtype):
+    mask, positions = words_and_end(10, 4)
+    mask[1] = False
+    for combination in COMBINATIONS:
+        attention = make(*combination).to(dtype)
+        query = normal(B, T, Q, dtype=dtype).requires_grad_()
+        values = normal(B, S, value_size(combination[0]), seed=2, dtype=dtype).requires_grad_()
+        answer = attention(query, attention.prepare(values, mask, positions))
+        assert not answer.weights[1].any()
+        assert not answer.context[1].any()
+        assert answer.weights[0].any()
+        (answer.context.square().sum() + answer.weights.square().sum()).backward()
+        for tensor in (query, values, *attention.parameters()):
+            assert tensor.grad.isfinite().all()
+        assert not values.grad[1].any()
 
 
 def test_values_are_zero_where_masked():
@@ -228,14 +262,8 @@ def test_a_prior_is_multiplied_in_after_normalising():
 
 
 def test_attention_imports_nothing_of_ours_but_errors_and_registry():
-    code = (
-        "import sys, heedful.attention; print(sorted(m for m in sys.modules if m.split('.')[0] == 'heedful'))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True
-    )
+    code = "import sys, heedful.attention; print(sorted(m for m in sys.modules if m.split('.')[0] == 'heedful'))"
+    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True)
     ours = ["heedful", "heedful.attention", "heedful.errors", "heedful.registry"]
-    ours += [
-        f"heedful.attention.{name}" for name in ("attention", "memory", "normalisers", "scopes", "scores")
-    ]
+    ours += [f"heedful.attention.{name}" for name in ("attention", "memory", "normalisers", "scopes", "scores")]
     assert done.stdout.strip() == str(sorted(ours))

@@ -85,9 +85,7 @@ def test_local_m_with_a_huge_window_is_global_over_the_words(score):
 def test_window_and_gaussian_of_local_p(logit, centre, inside):
     # D = 2, so sigma = 1; scores are equal, so each word in the window has 1 / its size before the factor.
     (row,) = attend(local_p(2, logit), [6])[0]
-    expected = [
-        math.exp(-((j - centre) ** 2) / 2) / len(inside) if j in inside else 0.0 for j in (*range(1, 7), -99)
-    ]
+    expected = [math.exp(-((j - centre) ** 2) / 2) / len(inside) if j in inside else 0.0 for j in (*range(1, 7), -99)]
     assert row.tolist() == pytest.approx(expected, abs=1e-12)
     assert 0 < row.sum() < 1
 

@@ -22,9 +22,7 @@ def test_dot_equals_the_attention_of_torch(score, scale):
     mask, _ = words_and_end(S - 1, 4)
     attention = Attention(score(Q, Q))
     context = attention(query, attention.prepare(values, mask)).context
-    theirs = functional.scaled_dot_product_attention(
-        query, values, values, attn_mask=mask[:, None, :], scale=scale
-    )
+    theirs = functional.scaled_dot_product_attention(query, values, values, attn_mask=mask[:, None, :], scale=scale)
     close(context, theirs)
 
 
@@ -112,9 +110,7 @@ def test_location_goes_by_positions_and_does_not_look_at_content():
     attention = make("location")
     query, mask = normal(1, T, Q), torch.ones(1, 5, dtype=torch.bool)
     forward = attention(query, attention.prepare(normal(1, 5, V), mask, torch.tensor([[1, 2, 3, 4, 0]])))
-    backward = attention(
-        query, attention.prepare(normal(1, 5, V, seed=2), mask, torch.tensor([[4, 3, 2, 1, 0]]))
-    )
+    backward = attention(query, attention.prepare(normal(1, 5, V, seed=2), mask, torch.tensor([[4, 3, 2, 1, 0]])))
     close(forward.weights[..., :4], backward.weights[..., :4].flip(-1))
 
 
@@ -142,9 +138,7 @@ def test_an_unknown_name_is_answered_with_the_nearest():
 
 def test_an_unknown_option_is_answered_with_the_nearest():
     sizes = {"query_size": Q, "value_size": V}
-    with pytest.raises(
-        RecipeError, match="'additive' has no option 'atention_size'; did you mean 'attention_s"
-    ):
+    with pytest.raises(RecipeError, match="'additive' has no option 'atention_size'; did you mean 'attention_s"):
         scores.build("additive", {"atention_size": 3}, sizes)
     with pytest.raises(RecipeError, match="'dot' has no option 'query_size'"):
         scores.build("dot", {"query_size": 7}, sizes)

@@ -53,6 +53,21 @@ def test_unroll_is_repeated_step_for_every_attention(fusion, options):
     check_unroll_is_steps(make(**FUSIONS[fusion], **options, decoder_layers=2))
 
 
+@pytest.mark.parametrize("options", ATTENTIONS[::2], ids=name_of)
+@pytest.mark.parametrize("fusion", ["early", "late", "late_feeding"])
+def test_unroll_may_go_on_from_any_step(fusion, options):
+    """From the state after two steps: where a local window stands depends on it."""
+    model, batch = make(**FUSIONS[fusion], **options), random_batch()
+    memory, state = model.begin(batch.sources[0])
+    inputs = inputs_of(batch)
+    for tokens in inputs[:, :2].split(1, dim=1):
+        _, state = model.decoder.step(tokens, memory, state)
+    steps = model.decoder.unroll(inputs[:, 2:], memory, state)
+    whole, wanted = unrolled(model, batch)
+    close(model.decoder.logits(steps), whole[:, 2:])
+    close(steps.weights, wanted.weights[:, 2:])
+
+
 @pytest.mark.parametrize("cell", CELLS)
 @every
 def test_no_step_sees_the_word_that_it_predicts_nor_a_later_one(fusion, cell):
@@ -187,9 +202,11 @@ def test_the_fixed_vector_is_the_last_state_at_every_step_or_nothing(fusion):
 
 def test_which_word_a_row_of_weights_belongs_to():
     assert make(fusion="early").row_convention == "predicted"
-    assert make(fusion="early", score="location").row_convention == "predicted"
-    assert make(fusion="late", score="general").row_convention == "input"
-    assert make(fusion="late", score="location").row_convention == "predicted"
+    assert make(fusion="none").row_convention == "predicted"
+    for rows in ("predicted", "input"):
+        model = make(fusion={"name": "late", "rows": rows}, readout="attentional")
+        assert model.row_convention == rows
+    assert make(**FUSIONS["late"]).row_convention == "predicted"
 
 
 @attentive
@@ -209,6 +226,8 @@ def test_late_refuses_what_it_cannot_combine():
     sizes = {"embedding_size": 5, "value_size": 7, "cell": GRU, "hidden_size": 11, "layers": 1}
     with pytest.raises(RecipeError, match="'concat' or 'gate', got 'sum'"):
         Late(attention, **sizes, combine="sum")
+    with pytest.raises(RecipeError, match="'predicted' or the 'input' word, got 'output'"):
+        Late(attention, **sizes, rows="output")
     with pytest.raises(RecipeError, match="attentional_size 11, the decoder's size, got 13"):
         Late(attention, **sizes, combine="gate", attentional_size=13)
 

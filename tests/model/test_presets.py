@@ -147,6 +147,7 @@ def test_parts_of_luong2015(score, scope):
     assert type(fusion.attention.normaliser) is Softmax
     assert {type(cell) for cell in (*model.encoder.forward_cells, *fusion.stack.cells)} == {LSTM}
     assert (fusion.input_feeding, fusion.gate, decoder.output.bias) == (False, None, None)
+    assert model.row_convention == ("predicted" if score == "location" else "input")  # footnote 14
     assert max(parameter.abs().max().item() for parameter in model.parameters()) <= 0.1
     assert decoder.embedding.padding_idx is None
 

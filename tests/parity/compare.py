@@ -102,11 +102,8 @@ def compare(model: Model, oracle: Oracle, *, reverse: bool) -> dict[str, Tensor]
 def _gradients(model: Model, ours: Tensor, theirs: Tensor) -> dict[str, Tensor]:
     names, parameters = zip(*model.named_parameters(), strict=True)
     found = [
-        torch.autograd.grad(loss, parameters, allow_unused=True, materialize_grads=True)
-        for loss in (ours, theirs)
+        torch.autograd.grad(loss, parameters, allow_unused=True, materialize_grads=True) for loss in (ours, theirs)
     ]
     for name, got, wanted in zip(names, *found, strict=True):
-        torch.testing.assert_close(
-            got, wanted, rtol=1e-9, atol=TOLERANCE, msg=lambda m, name=name: f"{name}: {m}"
-        )
+        torch.testing.assert_close(got, wanted, rtol=1e-9, atol=TOLERANCE, msg=lambda m, name=name: f"{name}: {m}")
     return dict(zip(names, found[0], strict=True))

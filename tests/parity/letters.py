@@ -120,10 +120,7 @@ def start_states(start: nn.Module, top: State) -> tuple[State, ...]:
     parts = [part for part in top if part is not None]
     states = []
     for layer in range(start.layers):
-        made = [
-            bahdanau2015.initial(of_start(start, layer * len(parts) + i), part).h
-            for i, part in enumerate(parts)
-        ]
+        made = [bahdanau2015.initial(of_start(start, layer * len(parts) + i), part).h for i, part in enumerate(parts)]
         states.append(State(*made))
     return tuple(states)
 
@@ -139,9 +136,7 @@ def encode(encoder: nn.Module, cell: str, x: Sequence[int]) -> tuple[list[Tensor
     return joined, State(*(None if a is None else _beside(a, b) for a, b in pairs))
 
 
-def read_late(
-    decoder: nn.Module, readout: str, steps: list[Step], start: State, Ey: list[Tensor]
-) -> list[Step]:
+def read_late(decoder: nn.Module, readout: str, steps: list[Step], start: State, Ey: list[Tensor]) -> list[Step]:
     """Steps of luong2015.decode with the logits of a readout that does not read h~."""
     letters, before, read = of_readout(decoder), start, []
     for step, embedding in zip(steps, Ey, strict=True):

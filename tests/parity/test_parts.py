@@ -99,9 +99,7 @@ def check(case: dict[str, str]) -> None:
             score=SCORES[case["score"]],
             scope=SCOPES[case["scope"]],
             normaliser=NORMALISERS[case["normaliser"]],
-            readout=case["readout"]
-            if case["readout"] != "maxout"
-            else {"name": "maxout", "readout_size": 13},
+            readout=case["readout"] if case["readout"] != "maxout" else {"name": "maxout", "readout_size": 13},
         )
     )
     options = {
@@ -143,9 +141,7 @@ def late_oracle(model, case, options):
         if reads_h_tilde:
             return steps
         words = [Vocabulary.START, *sentence.y[:-1]]
-        return letters.read_late(
-            model.decoder, case["readout"], steps, start[-1], [p["E_y"][y] for y in words]
-        )
+        return letters.read_late(model.decoder, case["readout"], steps, start[-1], [p["E_y"][y] for y in words])
 
     return oracle
 

@@ -55,9 +55,7 @@ def test_luong2015(score, scope, input_feeding):
 
     def oracle(sentence):
         h, last = luong.encode(letters.of_encoder(model.encoder), sentence.x, layers=2)
-        return luong.decode(
-            p, h, last, sentence.y, y_0=Vocabulary.START, positions=sentence.positions, D=2, **options
-        )
+        return luong.decode(p, h, last, sentence.y, y_0=Vocabulary.START, positions=sentence.positions, D=2, **options)
 
     assert_all_learn(compare(model, oracle, reverse=True))
 

@@ -110,3 +110,11 @@ def test_what_is_given_is_left_alone():
     greedy(step, *begin(table), max_lengths=lengths)
     assert all(torch.equal(tensor, old) for tensor, old in zip(table, before, strict=True))
     assert lengths.tolist() == [1, 2, 3, 4, 5]
+
+
+def test_no_gradients_are_kept():
+    table = random_table(2)
+    table.weights.requires_grad_()
+    first, _ = greedy(step, *begin(table), max_lengths=limits(5, 5), with_weights=True)
+    assert first.weights is not None
+    assert not first.weights.requires_grad

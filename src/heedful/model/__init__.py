@@ -2,8 +2,10 @@
 
 from heedful.model.build import build
 from heedful.model.cells import GRU, LSTM, Cell, PaperGRU, cells
+from heedful.model.early import Early
 from heedful.model.encoder import Encoded, Encoder
-from heedful.model.fusion import Early, Fusion, Late, NoAttention, fusions
+from heedful.model.fusion import Fusion, NoAttention, fusions
+from heedful.model.late import Late
 from heedful.model.model import Decoder, Loss, Model
 from heedful.model.presets import bahdanau2015, encdec2014, luong2015
 from heedful.model.readout import Attentional, Maxout, Readout, StateContext, readouts

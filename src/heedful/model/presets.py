@@ -106,6 +106,8 @@ def luong2015(
     known = ("dot", "general", "concat", "location")
     if score not in known:
         raise RecipeError(f"luong2015 has no score {score!r}{nearest(score, known)} (all scores: {scores.names()})")
+    # Footnote 14: a score that looks at content aligns the word just read.
+    rows = "predicted" if score == "location" else "input"
     where: Spec = "global" if scope == "global" else {"name": scope, "window": window}
     return build(
         source_vocabulary_size=source_vocabulary_size,
@@ -118,7 +120,7 @@ def luong2015(
         decoder_size=hidden_size,
         decoder_layers=layers,
         start="last",
-        fusion={"name": "late", "combine": "concat", "input_feeding": input_feeding},
+        fusion={"name": "late", "combine": "concat", "input_feeding": input_feeding, "rows": rows},
         score=score,
         scope=where,
         readout="attentional",

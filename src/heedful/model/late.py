@@ -1,0 +1,120 @@
+"""Late fusion: attention is asked after the step, and its answer joins the step's state."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from heedful.attention import Attention, Memory
+from heedful.errors import RecipeError
+from heedful.model.cells import Cell
+from heedful.model.encoder import Encoded
+from heedful.model.fusion import FixedVector, Fusion, fusions
+from heedful.model.stack import Stack
+from heedful.model.steps import State, Steps, join
+
+
+@fusions.register("late")
+class Late(Fusion):
+    """Step first, then ask: Luong et al. 2015, sections 3.1 and 3.3.
+
+    h_t = cells(y_{t-1}), c_t = attention(h_t), then the attentional state h~_t: ``combine="concat"``:
+    tanh(W_c [c_t; h_t]); ``combine="gate"``: g * tanh(W_c c_t) + (1 - g) * h_t with g = sigmoid(W_g [c_t; h_t]).
+    No biases, as in the paper.
+
+    Under ``input_feeding`` the first layer reads [y_{t-1}; h~_{t-1}] (h~_0 = 0); without it all steps run at once.
+
+    Which word does a row of weights belong to? The paper's footnote 14 says: for a score that looks at content, the
+    word just read, y_{t-1}. Models that we trained look ahead to the word they are about to write, y_t (see
+    docs/architecture.md), so that is the default; the preset `luong2015` keeps to the footnote.
+
+    Args:
+        attentional_size: of h~_t; by default, and with a gate always, the size of h_t.
+        rows: the word that a row of weights belongs to: "predicted" (y_t) or "input" (y_{t-1}).
+    """
+
+    def __init__(
+        self,
+        attention: Attention,
+        *,
+        embedding_size: int,
+        value_size: int,
+        cell: type[Cell],
+        hidden_size: int,
+        layers: int,
+        dropout: float = 0.0,
+        combine: str = "concat",
+        input_feeding: bool = False,
+        attentional_size: int | None = None,
+        rows: str = "predicted",
+    ) -> None:
+        size = attentional_size or hidden_size
+        if combine not in ("concat", "gate"):
+            raise RecipeError(f"late fusion combines by 'concat' or 'gate', got {combine!r}")
+        if rows not in ("predicted", "input"):
+            raise RecipeError(f"a row of weights belongs to the 'predicted' or the 'input' word, got {rows!r}")
+        if combine == "gate" and size != hidden_size:
+            raise RecipeError(f"a gate needs attentional_size {hidden_size}, the decoder's size, got {size}")
+        stack = Stack(
+            cell,
+            input_size=embedding_size + (size if input_feeding else 0),
+            hidden_size=hidden_size,
+            layers=layers,
+            dropout=dropout,
+        )
+        super().__init__(context_size=value_size, stack=stack)
+        self.embedding_size = embedding_size
+        self.attentional_size = size
+        self.input_feeding = input_feeding
+        self.attention = attention
+        self.row_convention = rows
+        joint = value_size + hidden_size
+        self.combine = nn.Linear(value_size if combine == "gate" else joint, size, bias=False)  # W_c
+        self.gate = nn.Linear(joint, size, bias=False) if combine == "gate" else None  # W_g
+
+    def prepare(self, encoded: Encoded) -> Memory:
+        return self.attention.prepare(encoded.values, encoded.mask, encoded.positions)
+
+    def unroll(self, embeddings: Tensor, memory: Memory | FixedVector, state: State) -> Steps:
+        if self.input_feeding:
+            return self._loop(embeddings, memory, state)
+        assert isinstance(memory, Memory)
+        outputs, _ = self.stack.unroll(embeddings, state.layers)  # h_1 .. h_T
+        steps = state.step + torch.arange(embeddings.shape[1], device=embeddings.device)
+        context, weights = self.attention(outputs, memory, steps=steps)  # c_1 .. c_T
+        before = self.stack.outputs_before(outputs, state.layers)
+        return Steps(embeddings, before, outputs, context, self._attentional(context, outputs), weights)
+
+    def _loop(self, embeddings: Tensor, memory: Memory | FixedVector, state: State) -> Steps:
+        shares = self.stack.first.input_gates(embeddings)  # W E y_{t-1}, all steps in one product
+        steps = []
+        for embedding, share in zip(embeddings.split(1, dim=1), shares.split(1, dim=1), strict=True):
+            step, state = self._step(embedding, share, memory, state)
+            steps.append(step)
+        return join(steps)
+
+    def step(self, embedding: Tensor, memory: Memory | FixedVector, state: State) -> tuple[Steps, State]:
+        return self._step(embedding, self.stack.first.input_gates(embedding), memory, state)
+
+    def _step(
+        self, embedding: Tensor, gates: Tensor, memory: Memory | FixedVector, state: State
+    ) -> tuple[Steps, State]:
+        assert isinstance(memory, Memory)
+        if state.fed is not None:
+            gates = gates + self.stack.first.input_gates(state.fed, start=self.embedding_size, bias=False)
+        layers = self.stack.advance(gates, state.layers)
+        top = layers[-1].hidden  # h_t
+        context, weights = self.attention(top, memory, steps=state.step)  # c_t, alpha_t
+        attentional = self._attentional(context, top)  # h~_t
+        steps = Steps(embedding, state.layers[-1].hidden, top, context, attentional, weights)
+        return steps, State(layers, attentional if self.input_feeding else None, state.step + 1)
+
+    def _attentional(self, context: Tensor, hidden: Tensor) -> Tensor:
+        both = torch.cat([context, hidden], dim=-1)
+        if self.gate is None:
+            return torch.tanh(self.combine(both))  # tanh(W_c [c; h])
+        gate = torch.sigmoid(self.gate(both))  # g
+        return torch.lerp(hidden, torch.tanh(self.combine(context)), gate)  # g tanh(W_c c) + (1 - g) h
+
+    def _feeds(self) -> bool:
+        return self.input_feeding

@@ -1,0 +1,160 @@
+"""Budgets and learning rates, by hand."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from heedful.recipes import TrainRecipe, load
+from heedful.training.schedule import learning_rate, share_used
+from training.cases import Recorder, rows, train_tiny
+
+
+def recipe(**settings) -> TrainRecipe:
+    return TrainRecipe(**{"learning_rate": 0.5, "epochs": 10, **settings})
+
+
+def rates(settings: TrainRecipe, shares, updates=1000) -> list[float]:
+    return [learning_rate(settings, share=share, updates=updates) for share in shares]
+
+
+def test_constant_linear_and_cosine():
+    shares = (0.0, 0.25, 0.5, 1.0)
+    assert rates(recipe(schedule="constant"), shares) == [0.5, 0.5, 0.5, 0.5]
+    assert rates(recipe(schedule="linear"), shares) == [0.5, 0.375, 0.25, 0.0]
+    root = math.sqrt(2) / 2  # cos of a quarter of pi
+    assert rates(recipe(schedule="cosine"), shares) == pytest.approx([0.5, (1 + root) / 4, 0.25, 0.0])
+
+
+def test_halving_as_luong_for_ten_epochs():
+    """Section 4.1: 10 epochs; after 5 of them the rate is halved every epoch."""
+    luong = recipe(schedule="halving", halving_start=0.5, halvings=5, learning_rate=1.0)
+    starts = rates(luong, [epoch / 10 for epoch in range(10)])
+    assert starts == [1, 1, 1, 1, 1, 1 / 2, 1 / 4, 1 / 8, 1 / 16, 1 / 32]
+    assert rates(luong, [epoch / 10 + 0.0999 for epoch in range(10)]) == starts  # the same all through an epoch
+
+
+def test_the_luong_recipe_halves_after_eight_of_twelve_epochs():
+    """Section 4.1: with dropout 12 epochs, halved every epoch after 8 of them."""
+    train = load("luong2015").train
+    assert (train.epochs, train.learning_rate, train.optimiser, train.clip_norm) == (12, 1.0, "sgd", 5.0)
+    starts = rates(train, [epoch / 12 for epoch in range(12)])
+    assert starts == [1, 1, 1, 1, 1, 1, 1, 1, 1 / 2, 1 / 4, 1 / 8, 1 / 16]
+    assert rates(train, [(epoch + 0.999) / 12 for epoch in range(12)]) == starts
+
+
+def test_warm_up_rises_in_a_line_and_then_has_no_say():
+    warm = recipe(schedule="constant", warmup_updates=4)
+    assert [learning_rate(warm, share=0.1, updates=done) for done in range(6)] == [0.125, 0.25, 0.375, 0.5, 0.5, 0.5]
+    both = recipe(schedule="linear", warmup_updates=2)
+    assert learning_rate(both, share=0.2, updates=0) == pytest.approx(0.5 * 0.8 / 2)
+    assert learning_rate(both, share=0.2, updates=2) == pytest.approx(0.5 * 0.8)
+
+
+def test_the_tightest_budget_counts():
+    spent = {"epochs": 3.0, "updates": 40, "seconds": 90.0}
+    assert share_used(recipe(epochs=12), **spent) == 0.25
+    assert share_used(recipe(epochs="none", updates=50), **spent) == 0.8
+    assert share_used(recipe(epochs="none", minutes=3), **spent) == 0.5
+    assert share_used(recipe(epochs=12, updates=50, minutes=3), **spent) == 0.8
+    assert share_used(recipe(epochs=2), **spent) == 1.0
+
+
+@given(
+    st.sampled_from(["constant", "linear", "cosine", "halving"]),
+    st.floats(0, 1),
+    st.integers(0, 50),
+    st.floats(0, 0.99),
+    st.integers(1, 7),
+)
+def test_rates_stay_between_0_and_the_given_one(schedule, share, updates, start, halvings):
+    settings = recipe(schedule=schedule, halving_start=start, halvings=halvings, warmup_updates=20)
+    assert 0 <= learning_rate(settings, share=share, updates=updates) <= 0.5
+    later = learning_rate(settings, share=min(1.0, share + 0.01), updates=100)
+    assert later <= learning_rate(settings, share=share, updates=100)
+
+
+def test_rates_reach_the_optimiser(pairs, tmp_path):
+    """Linear over 8 updates with a warm-up of 2, as a reporter sees it and as the log has it."""
+    recorder = Recorder()
+    settings = {"train.updates": 8, "train.warmup_updates": 2, "train.learning_rate": 0.5, "train.schedule": "linear"}
+    folder = train_tiny(pairs, tmp_path / "run", set=settings, reporter=recorder)
+    expected = [0.25, *(0.5 * (1 - done / 8) for done in range(1, 8))]
+    assert list(recorder.rates().values()) == pytest.approx(expected)
+    assert [update.share for update in recorder.updates] == [done / 8 for done in range(8)]
+    assert float(rows(folder)[-1]["learning_rate"]) == pytest.approx(expected[-1])
+
+
+def test_a_rate_of_zero_moves_nothing(pairs, tmp_path, monkeypatch):
+    """The optimiser's own rate is never used: it is set before every update."""
+    from heedful.training import loop
+
+    monkeypatch.setattr(loop, "learning_rate", lambda recipe, *, share, updates: 0.0)
+    settings = {"train.updates": 3, "train.optimiser": "sgd", "train.validate_every": 100.0}
+    recorder = Recorder()
+    folder = train_tiny(pairs, tmp_path / "run", set=settings, reporter=recorder)
+    assert (folder / "model.safetensors").stat().st_size > 0
+    from training.cases import tensors_of
+
+    before = tensors_of(folder / "model.safetensors")[0]
+    after = tensors_of(folder / "checkpoint.safetensors")[0]
+    assert all((after[f"model.{name}"] == value).all() for name, value in before.items())
+
+
+def test_epochs_end_training(pairs, tmp_path):
+    """Two epochs: each pair twice, the target tokens counted; one validation for each."""
+    recorder = Recorder()
+    settings = {"train.epochs": 2, "train.updates": "none"}
+    folder = train_tiny(pairs, tmp_path / "run", set=settings, reporter=recorder)
+    from heedful.data.pairs import read_pairs
+    from heedful.data.split import split
+
+    train, _ = split(read_pairs(str(pairs)).pairs, 0.2)
+    tokens = sum(len((pair.target or "").split()) + 1 for pair in train)
+    assert sum(update.tokens for update in recorder.updates) == 2 * tokens
+    assert [update.epoch for update in recorder.updates] == sorted(update.epoch for update in recorder.updates)
+    assert {update.epoch for update in recorder.updates} == {1, 2}
+    assert [row["epoch"] for row in rows(folder)] == ["1.0", "2.0"]
+
+
+def test_part_of_an_epoch_is_a_budget(pairs, tmp_path):
+    whole, half = Recorder(), Recorder()
+    for recorder, epochs in ((whole, 1), (half, 0.5)):
+        settings = {"train.epochs": epochs, "train.updates": "none"}
+        train_tiny(pairs, tmp_path / str(epochs), set=settings, reporter=recorder)
+    assert len(half.updates) == math.ceil(len(whole.updates) / 2)
+    assert len(half.looks) == 1
+
+
+def test_minutes_end_training(pairs, tmp_path, monkeypatch):
+    """By a clock that moves one second at each look at it."""
+    from heedful.training import loop
+
+    class Clock:
+        now = 0.0
+
+        @classmethod
+        def monotonic(cls) -> float:
+            cls.now += 1.0
+            return cls.now
+
+    monkeypatch.setattr(loop, "time", Clock)
+    recorder = Recorder()
+    settings = {"train.minutes": 1, "train.updates": "none", "train.schedule": "linear"}
+    train_tiny(pairs, tmp_path / "run", set=settings, reporter=recorder)
+    shares = [update.share for update in recorder.updates]
+    assert shares == sorted(shares)
+    assert 0 < len(shares) <= 60
+    assert shares[-1] > 0.9
+    assert [update.learning_rate for update in recorder.updates] == pytest.approx([0.02 * (1 - s) for s in shares])
+    assert recorder.looks[-1].seconds >= 60
+
+
+def test_validations_come_at_even_distances(pairs, tmp_path):
+    recorder = Recorder()
+    settings = {"train.epochs": 2, "train.updates": "none", "train.validate_every": 0.5}
+    train_tiny(pairs, tmp_path / "run", set=settings, reporter=recorder)
+    assert [look.epoch for look in recorder.looks] == pytest.approx([0.5, 1.0, 1.5, 2.0], abs=0.1)
