@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from heedful.alignment import Alignment
-    from heedful.api import Run, align, evaluate, load, predict, train
+    from heedful.api import Run, align, evaluate, load, predict, score, train
     from heedful.errors import HeedfulError
     from heedful.predictor import Prediction
 
@@ -24,7 +24,7 @@ _HOMES = {
     "Alignment": "heedful.alignment",
     "HeedfulError": "heedful.errors",
     "Prediction": "heedful.predictor",
-    **dict.fromkeys(("Run", "align", "evaluate", "load", "predict", "train"), "heedful.api"),
+    **dict.fromkeys(("Run", "align", "evaluate", "load", "predict", "score", "train"), "heedful.api"),
 }
 
 __all__ = [
@@ -36,6 +36,7 @@ __all__ = [
     "evaluate",
     "load",
     "predict",
+    "score",
     "train",
 ]
 

@@ -48,7 +48,7 @@ class Registry(Generic[Part]):
         of `context` (sizes known to the builder) the part gets those that its constructor names.
 
         Raises:
-            RecipeError: unknown name, unknown option (names the nearest), or a value that the part refuses.
+            RecipeError: unknown name or unknown option (names the nearest); and whatever the part raises at a value.
         """
         member = self[name]
         signature = inspect.signature(member)

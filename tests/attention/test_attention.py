@@ -75,15 +75,15 @@ def test_queries_at_once_are_queries_one_at_a_time(scope):
 
 @pytest.mark.parametrize("name", scores.names())
 def test_attend_takes_the_product_of_query_and_weight(name):
-    """What early fusion does: W_a s comes out of a larger product."""
-    attention = make(name, "local_p")
+    """What early fusion does: W_a s comes out of a larger product, and only the scope sees s itself."""
+    attention = make(name)
     mask, positions = words_and_end(10, 4)
     memory = attention.prepare(normal(B, S, value_size(name)), mask, positions)
     query, weight = normal(B, T, Q), attention.score.query_weight()
     product = query if weight is None else query @ weight.T
     assert (weight is None) == (name in ("dot", "scaled_dot", "general"))
-    steps = torch.arange(T)[None, :]
-    close(attention.attend(query, product, memory, steps), attention(query, memory))
+    seen_by_scope, steps = torch.zeros_like(query), torch.arange(T)[None, :]
+    close(attention.attend(seen_by_scope, product, memory, steps), attention(query, memory))
 
 
 def test_context_is_the_weighted_sum_of_values():
@@ -201,9 +201,9 @@ def test_no_dropout_by_default():
 
 def test_sizes_that_do_not_fit():
     attention = make("general")
-    with pytest.raises(SizeError, match=r"values must be \(sentences, positions, 3\), got \(2, 11, 5\)"):
+    with pytest.raises(SizeError, match=r"values must be \(sentences, 1 position or more, 3\), got \(2, 11, 5\)"):
         attention.prepare(normal(B, S, 5))
-    with pytest.raises(SizeError, match=r"values must be \(sentences, positions, 3\), got \(11, 3\)"):
+    with pytest.raises(SizeError, match=r"values must be \(sentences, 1 position or more, 3\), got \(11, 3\)"):
         attention.prepare(normal(S, V))
     mask = torch.ones(B, S, dtype=torch.bool)
     with pytest.raises(SizeError, match=r"mask must be of bool, True = a real position, got torch.int64"):

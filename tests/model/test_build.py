@@ -79,7 +79,9 @@ def test_what_is_not_known_is_refused(options, message):
         ({"start": "mean"}, "the decoder's size 11, got 14"),
         ({"start": "last"}, "1 layers of 11 with hidden; got 1 layers of 14 with hidden"),
         ({"start": "backward_first", "bidirectional": False}, "needs a bidirectional encoder"),
-        ({"scope": {"name": "local_p", "window": 0}}, "window of at least 1, got 0"),
+        ({"scope": {"name": "local_p", "window": 0}}, "window must be at least 1, got 0"),
+        ({"score": {"name": "additive", "attention_size": 0}}, "attention_size must be at least 1, got 0"),
+        ({"score": {"name": "location", "max_positions": -3}}, "max_positions must be at least 1, got -3"),
         ({"normaliser": {"name": "softmax", "temperature": 0.0}}, "temperature must be above 0, got 0.0"),
     ],
 )

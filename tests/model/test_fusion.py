@@ -130,6 +130,7 @@ def test_hypotheses_of_one_step_are_separate_sentences(fusion, options):
     steps, after = model.decoder.step(tokens, memory, many)
     logits = model.decoder.logits(steps)
     close(after.step, step + 1)
+    assert (after.fed is None) == (state.fed is None)
     for k in range(K):
         own = [type(parts)(*(part[:, k : k + 1] for part in parts)) for parts in layers]
         fed = None if many.fed is None else many.fed[:, k : k + 1]
@@ -137,6 +138,7 @@ def test_hypotheses_of_one_step_are_separate_sentences(fusion, options):
         single, now = model.decoder.step(tokens[:, k : k + 1], memory, alone)
         close(logits[:, k : k + 1], model.decoder.logits(single))
         close(None if steps.weights is None else steps.weights[:, k : k + 1], single.weights)
+        close(None if after.fed is None else after.fed[:, k : k + 1], now.fed)
         for parts, wanted in zip(after.layers, now.layers, strict=True):
             for part, value in zip(parts, wanted, strict=True):
                 close(part[:, k : k + 1], value)

@@ -158,7 +158,7 @@ def test_tied_embeddings_share_tensor_and_gradient(options):
         gradients.append(copy.grad)
         setattr(getattr(model.decoder, side), "weight", shared)  # noqa: B010
     assert all(gradient.abs().max() > 0 for gradient in gradients)
-    close(both, gradients[0] + gradients[1], tolerance=1e-5)
+    close(both, gradients[0] + gradients[1])
 
 
 def test_all_readouts_are_tested_here():

@@ -37,9 +37,7 @@ def own_inputs(model: Model, batch) -> Tensor:
 def loss_of(model: Model, batch, inputs: Tensor) -> Tensor:
     memory, state = model.begin(batch.sources[0])
     logits = model.decoder.logits(model.decoder.unroll(inputs, memory, state))
-    return functional.cross_entropy(
-        logits[batch.target.mask].float(), batch.target.tokens[batch.target.mask], reduction="sum"
-    )
+    return functional.cross_entropy(logits[batch.target.mask], batch.target.tokens[batch.target.mask], reduction="sum")
 
 
 @every

@@ -51,6 +51,7 @@ def test_encdec2014():
 def test_luong2015(score, scope, input_feeding):
     options = {"score": score, "scope": scope, "input_feeding": input_feeding}
     model = drawn(luong2015(**options, **WORDS, hidden_size=5, layers=2, window=2))
+    assert model.decoder.output.bias is None  # the paper's softmax(W_s h~) has none
     p = letters.of_late_decoder(model.decoder)
 
     def oracle(sentence):

@@ -1,4 +1,4 @@
-"""Pairs, tiny recipes and a reporter that remembers: what the tests of training, the verbs and the command line share."""
+"""Pairs, tiny recipes and a reporter that remembers: what the tests of training, verbs and command line share."""
 
 from __future__ import annotations
 

@@ -35,7 +35,9 @@ def tagged(tmp_path_factory):
 def test_the_tag_decides(tagged):
     run = heedful.load(tagged[0])
     unseen = [word for word in words(80, seed=3, longest=3) if word not in set(words(50, seed=2, longest=3))][:9]
-    texts = [line for word in unseen for line in (f"say\t{word}\t\tx;y", f"\t{word}\t\ty", f"keep quiet\t{word}\tyes\t")]
+    texts = [
+        line for word in unseen for line in (f"say\t{word}\t\tx;y", f"\t{word}\t\ty", f"keep quiet\t{word}\tyes\t")
+    ]
     answers = [answer.text for answer in run.predict(texts, beam=1)]
     assert answers == ["yes", "no", "no"] * len(unseen)
     assert heedful.evaluate(run, tagged[1]).sequence_error == 0
@@ -97,4 +99,4 @@ def test_unknown_tags_are_told(tagged, tmp_path, capsysbinary):
     source = tmp_path / "lines.txt"
     source.write_bytes(b"shout\tabc\t\tx;y\n")
     assert cli(["predict", str(tagged[0]), str(source)]) == 0
-    assert b"shout" in capsysbinary.readouterr().err
+    assert b"'shout'" in capsysbinary.readouterr().err

@@ -60,6 +60,16 @@ def test_patience_ends_it_and_the_best_weights_stay(pairs, tmp_path, monkeypatch
     assert (about["metric"], about["value"], about["updates"]) == ("token_error", 39.5, reporter.looks[3].updates)
 
 
+def test_of_equals_the_one_with_the_lower_loss_is_better(pairs, tmp_path, monkeypatch):
+    """Early on every answer is wrong: 100 % is as good as 100 %, and the loss tells which weights to keep."""
+    looks = [(100.0, 3.0), (100.0, 2.0), (100.0, 2.5), (90.0, 9.0), (90.0, 9.5), (90.0, 8.0), (90.0, 8.0)]
+    scripted(monkeypatch, [{"sequence_error": error, "loss": loss} for error, loss in looks])
+    recorder = Recorder()
+    settings = {"train.epochs": 7, "train.updates": "none", "train.patience": 7}
+    train_tiny(pairs, tmp_path / "run", set=settings, reporter=recorder)
+    assert [look.best for look in recorder.looks] == [True, True, False, True, False, True, False]
+
+
 @pytest.mark.parametrize("metric", [*SCORES, "loss"])
 def test_each_metric_can_choose(pairs, tmp_path, monkeypatch, metric):
     """Three validations; by `metric` the second is the best, and by everything else the others are."""
@@ -129,7 +139,9 @@ def test_validation_pairs_are_spread_over_the_file():
 def test_validation_size_is_obeyed(pairs, tmp_path, monkeypatch):
     seen = []
     honest = Validator.__call__
-    monkeypatch.setattr(Validator, "__call__", lambda self, model: (seen.append(len(self.pairs)), honest(self, model))[1])
+    monkeypatch.setattr(
+        Validator, "__call__", lambda self, model: (seen.append(len(self.pairs)), honest(self, model))[1]
+    )
     train_tiny(pairs, tmp_path / "run", set={"train.updates": 2, "train.validation_size": 4})
     assert set(seen) == {4}
 
@@ -175,9 +187,11 @@ def test_a_loss_that_is_no_number_stops_training_and_names_the_lines(pairs, tmp_
     run = heedful.load(tmp_path / "run")
     train, _ = split(read_pairs(str(pairs)).pairs, 0.2)
     examples = encode(train, run.codec)
-    coming = ((epoch, batch) for epoch in range(9) for batch in enumerate(
-        plan(examples, batch_tokens=180, seed=1, epoch=epoch)
-    ))
+    coming = (
+        (epoch, batch)
+        for epoch in range(9)
+        for batch in enumerate(plan(examples, batch_tokens=180, seed=1, epoch=epoch))
+    )
     epoch, (batch, places) = next(itertools.islice(coming, 9, None))
     lines = ", ".join(str(train[place].line) for place in places[:8]) + (", ..." if len(places) > 8 else "")
     message = str(caught.value)
@@ -224,7 +238,9 @@ def test_a_gradient_that_is_no_number_stops_training(pairs, tmp_path, monkeypatc
         return loss._replace(total=Explosive.apply(loss.total))
 
     monkeypatch.setattr(Model, "forward", forward)
-    with pytest.raises(TrainingError, match=r"the gradient is (nan|inf) at update 1 \(epoch 1, batch 1, training lines"):
+    with pytest.raises(
+        TrainingError, match=r"the gradient is (nan|inf) at update 1 \(epoch 1, batch 1, training lines"
+    ):
         train_tiny(pairs, tmp_path / "run", set={"train.updates": 3})
     tensors, _ = tensors_of(tmp_path / "run" / "model.safetensors")
     assert all(tensor.isfinite().all() for tensor in tensors.values())

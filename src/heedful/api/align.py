@@ -6,10 +6,10 @@ import os
 
 from heedful.alignment import Alignment
 from heedful.api.run import Run, loaded
-from heedful.data.pairs import Corpus, Pair
+from heedful.api.score import score
 from heedful.errors import RunError
+from heedful.notes import Message
 from heedful.predictor import Progress
-from heedful.training.train import read
 
 
 def align(
@@ -18,6 +18,7 @@ def align(
     *,
     batch_size: int | None = None,
     progress: Progress | None = None,
+    message: Message | None = None,
 ) -> list[Alignment]:
     """Where the model looks while it writes the given targets (forced decoding), pair by pair.
 
@@ -26,21 +27,14 @@ def align(
         pairs: as in `heedful.train`.
         batch_size: sentences at once.
         progress: called with the number of sentences just done.
+        message: called with what a person should know: lines that were skipped.
 
     Raises:
         RunError: the run cannot be loaded, or its model has no attention.
         DataError: the pairs cannot be read.
     """
     run = loaded(run)
-    corpus: Corpus = read(pairs, run.recipe.data)
-    return align_pairs(run, corpus.pairs, batch_size=batch_size, progress=progress)
-
-
-def align_pairs(
-    run: Run, pairs: tuple[Pair, ...], *, batch_size: int | None = None, progress: Progress | None = None
-) -> list[Alignment]:
-    """`align`, of pairs that are in memory."""
     if run.recipe.model.fusion.name == "none":
         raise RunError(f"{run.folder}: its model has no attention (fusion 'none'), so there is nothing to align")
-    forced = run.predictor.force(pairs, batch_size=batch_size, progress=progress)
+    forced = score(run, pairs, batch_size=batch_size, progress=progress, message=message)
     return [prediction.alignment for prediction in forced if prediction.alignment is not None]

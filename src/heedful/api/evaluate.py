@@ -6,6 +6,7 @@ import os
 
 from heedful.api.run import Run, check_beam, loaded
 from heedful.evaluation import Scores, evaluate_texts
+from heedful.notes import Message, Notes, skipped
 from heedful.predictor import Progress
 from heedful.training.train import read
 
@@ -18,6 +19,7 @@ def evaluate(
     length_penalty: float | None = None,
     batch_size: int | None = None,
     progress: Progress | None = None,
+    message: Message | None = None,
 ) -> Scores:
     """Answer each source of `pairs` and score the answers against its targets.
 
@@ -28,6 +30,7 @@ def evaluate(
         length_penalty: see there.
         batch_size: see there.
         progress: called with the number of sentences just done.
+        message: called with what a person should know: lines skipped, symbols unknown, answers cut.
 
     Raises:
         RunError: the run cannot be loaded.
@@ -42,6 +45,13 @@ def evaluate(
         batch_size=batch_size,
         progress=progress,
     )
+    if message is not None:
+        notes = Notes(run.codec)
+        for pair, found in zip(corpus.pairs, answers, strict=True):
+            notes.add(pair, found)
+        notes.tell(message)
+        if text := skipped(corpus):
+            message(text)
     return evaluate_texts(
         [(pair.source, pair.tags) for pair in corpus.pairs],
         [best.text for best, *_ in answers],

@@ -53,9 +53,9 @@ class Attention(nn.Module):
         Raises:
             SizeError: values are not (B, S, V) with the score's V, or a mask or positions not (B, S).
         """
-        if values.dim() != 3 or values.shape[2] != self.score.value_size:
+        if values.dim() != 3 or values.shape[1] < 1 or values.shape[2] != self.score.value_size:
             raise SizeError(
-                f"values must be (sentences, positions, {self.score.value_size}), got {tuple(values.shape)}"
+                f"values must be (sentences, 1 position or more, {self.score.value_size}), got {tuple(values.shape)}"
             )
         if mask is None:
             mask = torch.ones(values.shape[:2], dtype=torch.bool, device=values.device)
@@ -67,6 +67,7 @@ class Attention(nn.Module):
             if tensor.shape != values.shape[:2]:
                 raise SizeError(f"{name} must be {tuple(values.shape[:2])}, got {tuple(tensor.shape)}")
         values = values.masked_fill(~mask.unsqueeze(-1), 0.0)
+        positions = positions.masked_fill(~mask, 0)
         return Memory(values, self.score.keys(values), mask, positions)
 
     def forward(self, query: Tensor, memory: Memory, *, steps: Tensor | None = None) -> Attended:

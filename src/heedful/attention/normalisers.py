@@ -20,8 +20,6 @@ class Normaliser(nn.Module, ABC):
         temperature: above 1 flattens the weights, below 1 sharpens them.
     """
 
-    sequential = False  # needs the previous row
-
     def __init__(self, *, temperature: float = 1.0) -> None:
         super().__init__()
         if not temperature > 0:
@@ -33,8 +31,10 @@ class Normaliser(nn.Module, ABC):
         wide = scores.to(torch.promote_types(scores.dtype, torch.float32))  # half precision is summed in single
         if self.temperature != 1.0:
             wide = wide / self.temperature
-        # The fill is finite, so that a row of nothing but fill still has finite weights, which the mask zeroes.
-        filled = torch.where(mask, wide, torch.finfo(wide.dtype).min)
+        # The fill is finite, so that a row of nothing but fill still has finite weights, which the mask zeroes; and a
+        # score that overflowed, as it may in half precision, counts as the largest finite one.
+        limits = torch.finfo(wide.dtype)
+        filled = torch.where(mask, wide.clamp(limits.min, limits.max), limits.min)
         return (self.distribute(filled) * mask).to(scores.dtype)
 
     @abstractmethod
@@ -57,7 +57,7 @@ class Sparsemax(Normaliser):
     def distribute(self, scores: Tensor) -> Tensor:
         from entmax import sparsemax
 
-        return sparsemax(_near_the_maximum(scores), dim=-1)
+        return sparsemax(scores, dim=-1)
 
 
 @normalisers.register("entmax15")
@@ -68,11 +68,4 @@ class Entmax15(Normaliser):
     def distribute(self, scores: Tensor) -> Tensor:
         from entmax import entmax15
 
-        return entmax15(_near_the_maximum(scores), dim=-1)
-
-
-def _near_the_maximum(scores: Tensor) -> Tensor:
-    """Raise scores more than 8 below their row's maximum to that: their sparse weight is 0 either way (it is from
-    2 below on), and sums and squares of the fill value, or of extreme scores, stay finite."""
-    maximum = scores.detach().amax(dim=-1, keepdim=True)
-    return torch.maximum(scores - maximum, torch.full_like(maximum, -8.0))
+        return entmax15(scores, dim=-1)

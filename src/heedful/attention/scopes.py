@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from heedful.attention.memory import Memory, Window
-from heedful.errors import SizeError
+from heedful.attention.scores import at_least_one
 from heedful.registry import Registry
 
 scopes: Registry[Scope] = Registry("scope")
@@ -51,7 +51,7 @@ class LocalM(Scope):
 
     def __init__(self, *, window: int = 10) -> None:
         super().__init__()
-        self.window = _checked(window)
+        self.window = at_least_one("window", window, window)
 
     def forward(self, query: Tensor, memory: Memory, steps: Tensor) -> Window:
         centre = (steps + 1).unsqueeze(-1)  # p_t = t
@@ -76,8 +76,8 @@ class LocalP(Scope):
 
     def __init__(self, query_size: int, *, attention_size: int | None = None, window: int = 10) -> None:
         super().__init__()
-        self.window = _checked(window)
-        attention_size = attention_size or query_size
+        self.window = at_least_one("window", window, window)
+        attention_size = at_least_one("attention_size", attention_size, query_size)
         self.query_projection = nn.Linear(query_size, attention_size, bias=False)  # W_p
         self.v = nn.Parameter(torch.empty(attention_size))  # v_p
         nn.init.uniform_(self.v, -(attention_size**-0.5), attention_size**-0.5)
@@ -98,9 +98,3 @@ def _within(memory: Memory, centre: Tensor, window: int) -> Tensor:
     positions = memory.positions[:, None, :]
     real = memory.mask[:, None, :] & (positions > 0)
     return real & ((positions - centre).abs() <= window)
-
-
-def _checked(window: int) -> int:
-    if window < 1:
-        raise SizeError(f"a local scope needs a window of at least 1, got {window}")
-    return window

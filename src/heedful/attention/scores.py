@@ -28,7 +28,6 @@ class Score(nn.Module, ABC):
     """
 
     content_based = True  # a permutation of the source permutes the scores
-    sequential = False  # needs the previous row
 
     def __init__(self, query_size: int, value_size: int) -> None:
         super().__init__()
@@ -117,7 +116,7 @@ class Additive(Score):
         self, query_size: int, value_size: int, *, attention_size: int | None = None, bias: bool = False
     ) -> None:
         super().__init__(query_size, value_size)
-        self.attention_size = attention_size or query_size
+        self.attention_size = at_least_one("attention_size", attention_size, query_size)
         self.query_projection = nn.Linear(query_size, self.attention_size, bias=False)  # W_a
         self.key_projection = nn.Linear(value_size, self.attention_size, bias=bias)  # U_a, b_a
         self.v = nn.Parameter(torch.empty(self.attention_size))  # v_a
@@ -145,7 +144,7 @@ class Concat(Score):
 
     def __init__(self, query_size: int, value_size: int, *, attention_size: int | None = None) -> None:
         super().__init__(query_size, value_size)
-        self.attention_size = attention_size or query_size
+        self.attention_size = at_least_one("attention_size", attention_size, query_size)
         self.projection = nn.Linear(query_size + value_size, self.attention_size, bias=False)  # W_a
         self.v = nn.Parameter(torch.empty(self.attention_size))  # v_a
         nn.init.uniform_(self.v, -(self.attention_size**-0.5), self.attention_size**-0.5)
@@ -175,7 +174,7 @@ class Location(Score):
 
     def __init__(self, query_size: int, value_size: int, *, max_positions: int = 50) -> None:
         super().__init__(query_size, value_size)
-        self.max_positions = max_positions
+        self.max_positions = at_least_one("max_positions", max_positions, max_positions)
         self.query_projection = nn.Linear(query_size, max_positions, bias=False)  # W_a
 
     def query_weight(self) -> Tensor:
@@ -187,6 +186,18 @@ class Location(Score):
     def forward(self, queries: Tensor, memory: Memory) -> Tensor:
         rows = (memory.positions - 1).clamp(0, self.max_positions - 1)  # (B, S)
         return queries.gather(2, rows[:, None, :].expand(-1, queries.shape[1], -1))
+
+
+def at_least_one(name: str, size: int | None, default: int) -> int:
+    """`size`, or `default` where it is None.
+
+    Raises:
+        SizeError: it is below 1.
+    """
+    size = default if size is None else size
+    if size < 1:
+        raise SizeError(f"{name} must be at least 1, got {size}")
+    return size
 
 
 def additive_scores(queries: Tensor, keys: Tensor, v: Tensor) -> Tensor:

@@ -126,13 +126,33 @@ def evaluate(
 ) -> None:
     """Answer the sources of PAIRS and score the answers against the targets."""
     import heedful
-    from heedful.cli.show import Counter, scores_table
+    from heedful.cli.show import Counter, note, scores_table
 
     with Counter("evaluating") as progress:
         scores = heedful.evaluate(
-            run, pairs, beam=beam, length_penalty=length_penalty, batch_size=batch_size, progress=progress
+            run,
+            pairs,
+            beam=beam,
+            length_penalty=length_penalty,
+            batch_size=batch_size,
+            progress=progress,
+            message=note,
         )
     typer.echo(json_.dumps(scores.as_json()) if json else scores_table(scores))
+
+
+@app.command()
+def score(
+    run: Run,
+    pairs: Pairs,
+    length_penalty: LengthPenalty = None,
+    batch_size: BatchSize = None,
+    json: Json = False,
+) -> None:
+    """Print how probable the model finds each given target: log-probability / length ** length penalty, in nats."""
+    from heedful.cli.stream import score_lines
+
+    score_lines(run, pairs, length_penalty=length_penalty, batch_size=batch_size, as_json=json)
 
 
 @app.command()

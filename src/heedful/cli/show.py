@@ -81,6 +81,11 @@ class TrainingProgress:
         )
 
 
+def note(text: str) -> None:
+    """What a person should know, beside the output."""
+    print(f"heedful: {text}", file=sys.stderr)
+
+
 def trained(folder: Path) -> None:
     """Where the run is, and what can be done with it."""
     print(f"The run is in {folder}. Try:", file=sys.stderr)

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from heedful.errors import DataError
 
 if TYPE_CHECKING:
-    from heedful.api import Run
     from heedful.data.pairs import Pair
     from heedful.predictor import Prediction
 
@@ -29,13 +28,14 @@ def predict_lines(
 ) -> None:
     """Predict each line of `file` or of standard input, and write the answers to standard output."""
     from heedful.api.run import check_beam, load
-    from heedful.cli.show import Counter
+    from heedful.cli.show import Counter, note
+    from heedful.notes import Notes
 
     lines = _lines(file)
     loaded = load(run)
     width = check_beam(beam, n_best, loaded.recipe.predict.beam)
     size = batch_size or loaded.recipe.predict.batch_size
-    notes = _Notes(loaded)
+    notes = Notes(loaded.codec)
     with Counter("predicting") as progress:
         for chunk in _chunks(lines, 16 * size):
             pairs = [loaded.as_pair(text, line) for line, text in chunk]
@@ -51,16 +51,16 @@ def predict_lines(
             for pair, found in zip(pairs, answers, strict=True):
                 notes.add(pair, found)
                 _write(_object(pair, found, n_best) if as_json else found[0].text)
-    notes.show()
+    notes.tell(note)
 
 
 def align_lines(run: str, pairs: str, *, plot: Path | None, line: int, batch_size: int | None, as_json: bool) -> None:
     """Align each pair; write Pharaoh lines or JSON, and draw one pair."""
     import heedful
-    from heedful.cli.show import Counter
+    from heedful.cli.show import Counter, note
 
     with Counter("aligning") as progress:
-        alignments = heedful.align(run, pairs, batch_size=batch_size, progress=progress)
+        alignments = heedful.align(run, pairs, batch_size=batch_size, progress=progress, message=note)
     if plot is not None:
         if not 1 <= line <= len(alignments):
             raise DataError(f"--line must be from 1 to {len(alignments)}, the number of pairs, got {line}")
@@ -70,6 +70,19 @@ def align_lines(run: str, pairs: str, *, plot: Path | None, line: int, batch_siz
         print(f"{plot} shows pair {line}", file=sys.stderr)
     for alignment in alignments:
         _write(json.dumps(alignment.to_json(), ensure_ascii=False) if as_json else alignment.pharaoh())
+
+
+def score_lines(run: str, pairs: str, *, length_penalty: float | None, batch_size: int | None, as_json: bool) -> None:
+    """Score each pair's target; write one number a line, or JSON."""
+    import heedful
+    from heedful.cli.show import Counter, note
+
+    with Counter("scoring") as progress:
+        scored = heedful.score(
+            run, pairs, length_penalty=length_penalty, batch_size=batch_size, progress=progress, message=note
+        )
+    for prediction in scored:
+        _write(json.dumps(_answer(prediction), ensure_ascii=False) if as_json else f"{prediction.score:.6f}")
 
 
 def _lines(file: Path | None) -> Iterator[tuple[int, str]]:
@@ -137,31 +150,3 @@ def _answer(prediction: Prediction) -> dict[str, Any]:
         "alignment": None if prediction.alignment is None else prediction.alignment.pharaoh(),
         "finished": prediction.finished,
     }
-
-
-class _Notes:
-    """What a user must know about the lines: nothing is cut or unknown in silence."""
-
-    def __init__(self, run: Run) -> None:
-        self.codec = run.codec
-        self.cut: list[int] = []
-        self.unknown: dict[str, int] = {}
-
-    def add(self, pair: Pair, found: Sequence[Prediction]) -> None:
-        if not found[0].finished:
-            self.cut.append(pair.line)
-        for token in self.codec.source_vocabulary.unknown(self.codec.source_tokeniser.split(pair.source)):
-            self.unknown[token] = self.unknown.get(token, 0) + 1
-
-    def show(self) -> None:
-        if self.unknown:
-            shown = ", ".join(repr(token) for token in list(self.unknown)[:10])
-            total = sum(self.unknown.values())
-            print(f"heedful: {total} source symbols were never seen in training: {shown}", file=sys.stderr)
-        if self.cut:
-            shown = ", ".join(map(str, self.cut[:20])) + (", ..." if len(self.cut) > 20 else "")
-            print(
-                f"heedful: {len(self.cut)} answers were cut at the length limit (lines {shown}); "
-                "predict.max_length_ratio and max_length_extra in the run's recipe.toml set it",
-                file=sys.stderr,
-            )

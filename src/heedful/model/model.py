@@ -97,13 +97,13 @@ class Model(nn.Module):
     def step(self, tokens: Tensor, memory: Memory | FixedVector, state: State) -> tuple[Tensor, Tensor | None, State]:
         """Search's step: tokens (B, K) -> log-probabilities (B, K, Y), weights (B, K, S) or None, and state."""
         steps, state = self.decoder.step(tokens, memory, state)
-        return torch.log_softmax(self.decoder.logits(steps).float(), dim=-1), steps.weights, state
+        return torch.log_softmax(_wide(self.decoder.logits(steps)), dim=-1), steps.weights, state
 
     def force(self, batch: Batch) -> tuple[Tensor, Tensor | None]:
         """Forced decoding: log-probabilities of the given target tokens (B, T), 0 behind the end; weights (B, T, S)."""
         assert batch.target is not None
         steps = self._unroll(batch, _inputs(batch.target))
-        logs = torch.log_softmax(self.decoder.logits(steps).float(), dim=-1)
+        logs = torch.log_softmax(_wide(self.decoder.logits(steps)), dim=-1)
         chosen = logs.gather(2, batch.target.tokens.unsqueeze(-1)).squeeze(-1)
         return chosen * batch.target.mask, steps.weights
 
@@ -121,7 +121,7 @@ class Model(nn.Module):
         if own_words > 0:
             inputs = self._mix(batch, inputs, own_words)
         steps = self._unroll(batch, inputs)
-        logits = self.decoder.logits(steps.select(batch.target.mask)).float()
+        logits = _wide(self.decoder.logits(steps.select(batch.target.mask)))
         wanted = batch.target.tokens[batch.target.mask]
         plain = functional.cross_entropy(logits, wanted, reduction="sum")
         total = plain
@@ -141,6 +141,11 @@ class Model(nn.Module):
         # The end symbol is no input: a decoder never reads it.
         own = own & (shifted != Vocabulary.END)
         return torch.where(own, shifted, inputs)
+
+
+def _wide(logits: Tensor) -> Tensor:
+    """At least single precision, for the softmax."""
+    return logits.to(torch.promote_types(logits.dtype, torch.float32))
 
 
 def _inputs(target: Sequences) -> Tensor:

@@ -109,9 +109,12 @@ class Loop:
         progress, metric = self.progress, self.recipe.train.metric
         dev_loss, scores = self.validator(self.model)
         value = dev_loss if metric == "loss" else scores[metric]
-        best = better(metric, value, progress.best)
+        # Of equally good weights, those with the lower loss: early on every answer may be wrong.
+        best = better(metric, value, progress.best) or (
+            value == progress.best and better("loss", dev_loss, progress.best_loss)
+        )
         if best:
-            progress.best, progress.bad_validations = value, 0
+            progress.best, progress.best_loss, progress.bad_validations = value, dev_loss, 0
         else:
             progress.bad_validations += 1
         progress.seconds = time.monotonic() - self._since

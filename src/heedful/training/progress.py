@@ -16,6 +16,7 @@ class Progress:
     seconds: float = 0.0  # spent, over all sittings
     validated_at: float = 0.0  # epochs at the last validation
     best: float | None = None  # the metric at its best
+    best_loss: float | None = None  # the development loss there, which decides between equal metrics
     bad_validations: int = 0  # since then
     loss_total: float = 0.0  # since the last validation
     loss_tokens: int = 0

@@ -16,6 +16,7 @@ from heedful.data.pairs import Corpus, Pair, read_pairs
 from heedful.data.split import split
 from heedful.errors import DataError, RecipeError, RunError
 from heedful.model import Model
+from heedful.notes import skipped
 from heedful.recipes import DataRecipe, Recipe, load
 from heedful.recipes.load import Settings
 from heedful.runs import load_description, make_model, prepare_folder, save_description
@@ -46,7 +47,8 @@ def train(
     chosen = load(described.recipe, _only_training(set)) if described else load(recipe, set)
     corpus = read(pairs, chosen.data)
     train_pairs, dev_pairs = _parts(corpus, dev, chosen.data)
-    _report_skipped(corpus, reporter)
+    if text := skipped(corpus):
+        reporter.message(text)
     train_pairs = _short_enough(train_pairs, chosen.data, reporter)
     if described:
         folder, codec = described.folder, described.codec
@@ -174,13 +176,6 @@ def _short_enough(pairs: Sequence[Pair], data: DataRecipe, reporter: Reporter) -
     if len(short) < len(pairs):
         reporter.message(f"{len(pairs) - len(short)} pairs of more than {limit} tokens left out of training")
     return short
-
-
-def _report_skipped(corpus: Corpus, reporter: Reporter) -> None:
-    if corpus.skipped:
-        lines = ", ".join(str(line) for line, _ in corpus.skipped[:20])
-        more = ", ..." if len(corpus.skipped) > 20 else ""
-        reporter.message(f"{corpus.name}: {len(corpus.skipped)} bad lines skipped: {lines}{more}")
 
 
 def _report_sizes(train: Sequence[Pair], dev: Sequence[Pair], codec: Codec, reporter: Reporter) -> None:

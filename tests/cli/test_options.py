@@ -1,0 +1,109 @@
+"""The command line and the Python functions have the same names and the same defaults."""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+import typer
+
+import heedful
+from heedful.cli.app import app
+
+# What one side has and the other has not, or has under another name, and why.
+CLI_ONLY = {
+    "predict": {"file": "stands for texts", "json": "a function returns objects"},
+    "evaluate": {"json": "a function returns an object"},
+    "score": {"json": "a function returns objects"},
+    "align": {"plot": "heedful.look.save draws", "line": "goes with plot", "json": "a function returns objects"},
+}
+PYTHON_ONLY = {
+    "train": {"reporter": "the command line brings its own"},
+    "predict": {"texts": "lines of file", "with_alignment": "goes with json"},
+    "evaluate": {"progress": "the command line brings its own", "message": "the same"},
+    "score": {"progress": "the command line brings its own", "message": "the same"},
+    "align": {"progress": "the command line brings its own", "message": "the same"},
+}
+# An option that may be repeated is a list, which Typer wants to be None when it is not there.
+NO_DEFAULT = {("train", "set"): (None, ())}
+
+
+def commands() -> dict:
+    group = typer.main.get_command(app)
+    return dict(group.commands)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("verb", ["train", "predict", "evaluate", "score", "align"])
+def test_same_names_and_defaults(verb):
+    (callback,) = [command.callback for command in app.registered_commands if command.callback.__name__ == verb]
+    ours = dict(inspect.signature(callback).parameters)
+    theirs = dict(inspect.signature(getattr(heedful, verb)).parameters)
+    for name in CLI_ONLY.get(verb, {}):
+        del ours[name]
+    for name in PYTHON_ONLY.get(verb, {}):
+        del theirs[name]
+    assert list(ours) == list(theirs)
+    for name in ours:
+        expected = NO_DEFAULT.get((verb, name), (theirs[name].default, theirs[name].default))
+        assert (ours[name].default, theirs[name].default) == expected, name
+
+
+@pytest.mark.parametrize("verb", ["train", "predict", "evaluate", "score", "align"])
+def test_flags_are_the_names(verb):
+    """`n_best` is --n-best; whatever comes first in Python is an argument without a flag."""
+    parameters = inspect.signature(getattr(heedful, verb)).parameters
+    seen = {parameter.name: parameter for parameter in commands()[verb].params}
+    for name, parameter in parameters.items():
+        if name in PYTHON_ONLY.get(verb, {}):
+            continue
+        if parameter.kind is parameter.KEYWORD_ONLY:
+            assert seen[name].opts == [f"--{name.replace('_', '-')}"]
+            assert not seen[name].secondary_opts  # no --no-...
+        else:
+            assert seen[name].param_type_name == "argument"
+
+
+def test_the_verbs_are_the_functions():
+    assert set(commands()) == {"train", "predict", "evaluate", "score", "align", "demo", "recipes"}
+    assert {"train", "predict", "evaluate", "score", "align"} <= set(heedful.__all__)
+
+
+def test_run_has_the_parameters_of_predict():
+    ours = dict(inspect.signature(heedful.Run.predict).parameters)
+    theirs = dict(inspect.signature(heedful.predict).parameters)
+    del ours["self"], theirs["run"]
+    assert {name: p.default for name, p in ours.items()} == {name: p.default for name, p in theirs.items()}
+
+
+@pytest.mark.parametrize(
+    "command", [[], ["train"], ["predict"], ["evaluate"], ["align"], ["demo"], ["recipes"], ["recipes", "copy"]]
+)
+def test_help(cli, command):
+    done = cli(*command, "--help")
+    assert done.code == 0
+    assert done.out.startswith(b"Usage: heedful")
+    assert cli(*command, "-h") == done
+
+
+def test_nothing_said_is_a_call_for_help(cli):
+    assert cli().code == 2
+    assert b"Usage: heedful" in cli().out + cli().err.encode()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["nope"], "nope"),
+        (["recipes", "nope"], "nope"),
+        (["evaluate"], "run"),
+        (["predict", "run", "--nope"], "--nope"),
+        (["predict", "run", "--beam", "x"], "--beam"),
+        (["train", "pairs.tsv"], "--out"),
+        (["align", "run", "pairs.tsv", "--line", "x"], "--line"),
+    ],
+)
+def test_wrong_usage(cli, arguments, says):
+    done = cli(*arguments)
+    assert done.code == 2
+    assert says in done.err
+    assert "Traceback" not in done.err
