@@ -37,7 +37,7 @@ class Notes:
             self._cut.append(pair.line)
         tokens = self._codec.source_tokeniser.split(pair.source)
         self._symbols += len(tokens)
-        for token in self._codec.source_vocabulary.unknown(tokens):
+        for token in self._codec.source_tokeniser.labels_of(self._codec.source_vocabulary.unknown(tokens)):
             self._unknown[token] = self._unknown.get(token, 0) + 1
 
     def tell(self, message: Message) -> None:

@@ -6,10 +6,12 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, Generic, TypeVar
 
-from heedful.errors import RecipeError, nearest
+from heedful.errors import HeedfulError, RecipeError, nearest
 
 Part = TypeVar("Part")
 Member = TypeVar("Member", bound=type)
+
+_VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
 class Registry(Generic[Part]):
@@ -48,13 +50,19 @@ class Registry(Generic[Part]):
         of `context` (sizes known to the builder) the part gets those that its constructor names.
 
         Raises:
-            RecipeError: unknown name or unknown option (names the nearest); and whatever the part raises at a value.
+            RecipeError: unknown name or option (names the nearest), or a value that the part cannot be made with.
+            SizeError: the part does not fit the sizes in `context`.
         """
         member = self[name]
-        signature = inspect.signature(member)
-        own = {key: value for key, value in context.items() if key in signature.parameters}
-        allowed = set(signature.parameters) - set(own)
+        parameters = {key for key, value in inspect.signature(member).parameters.items() if value.kind not in _VARIADIC}
+        own = {key: value for key, value in context.items() if key in parameters}
+        allowed = parameters - set(own)
         for option in options:
             if option not in allowed:
                 raise RecipeError(f"{self.kind} {name!r} has no option {option!r}{nearest(option, allowed)}")
-        return member(**own, **options)
+        try:
+            return member(**own, **options)
+        except (TypeError, ValueError, RuntimeError) as error:
+            if isinstance(error, HeedfulError):
+                raise
+            raise RecipeError(f"{self.kind} {name!r} cannot be made with {dict(options)}: {error}") from error

@@ -40,7 +40,7 @@ def prepare_folder(path: str | os.PathLike[str], *, overwrite: bool) -> Path:
     if folder.exists() and not folder.is_dir():
         raise RunError(f"{folder}: expected a folder for the run, got a file")
     present = [name for name in (RECIPE, VOCABULARY, WEIGHTS, CHECKPOINT, LOG) if (folder / name).exists()]
-    if present and not overwrite:
+    if {WEIGHTS, CHECKPOINT} & set(present) and not overwrite:
         raise RunError(
             f"{folder}: holds a run already; go on with it (resume), replace it (overwrite), or name another"
         )

@@ -38,10 +38,12 @@ def evaluate(
     """
     run = loaded(run)
     corpus = read(pairs, run.recipe.data)
+    width = check_beam(beam, 1, run.recipe.predict.beam)
+    penalty = run.recipe.predict.length_penalty if length_penalty is None else length_penalty
     answers = run.predictor.predict(
         corpus.pairs,
-        beam_size=check_beam(beam, 1, run.recipe.predict.beam),
-        length_penalty=length_penalty,
+        beam_size=width,
+        length_penalty=penalty,
         batch_size=batch_size,
         progress=progress,
     )
@@ -57,6 +59,7 @@ def evaluate(
         [best.text for best, *_ in answers],
         [pair.target or "" for pair in corpus.pairs],
         target_split=run.codec.target_tokeniser.split,
+        search=f"beam:{width}|lp:{penalty:g}" if width > 1 else "greedy",
         token_name=run.recipe.data.target_tokens.name,
         bleu_tokenizer=run.recipe.predict.bleu_tokenizer,
     )

@@ -25,7 +25,7 @@ def predict(
         run: a run, or its folder.
         texts: sources. Where the recipe has tag columns, each is a line with TABs, as in the training data.
         beam: hypotheses kept at each step; 1 is greedy search; by default the recipe's ``predict.beam``.
-        n_best: above 1, each answer is a list of this many, best first.
+        n_best: above 1, each answer is a list of at most this many, best first, all different.
         length_penalty: answers are ranked by log-probability / length ** length_penalty; by default the recipe's.
         batch_size: sentences at once; changes speed and memory, never answers.
         with_alignment: keep the attention weights of each answer.

@@ -11,7 +11,7 @@ from typing import Literal, overload
 from heedful.data.codec import Codec
 from heedful.data.pairs import Pair
 from heedful.errors import DataError
-from heedful.predictor import Prediction, Predictor, Progress
+from heedful.predictor import Prediction, Predictor
 from heedful.recipes import Recipe
 from heedful.runs import load_description, load_model
 
@@ -76,16 +76,19 @@ class Run:
         )
         return answers if n_best > 1 else [best for best, *_ in answers]
 
-    def as_pair(self, text: str, line: int, progress: Progress | None = None) -> Pair:
-        """A line of input as a source: all of it, or its columns where the recipe has tags."""
+    def as_pair(self, text: str, line: int) -> Pair:
+        """A line of text as a source: all of it, or its columns where the recipe has tag columns.
+
+        Raises:
+            DataError: the line lacks the columns, or the recipe takes its tags from JSON keys.
+        """
         data = self.recipe.data
         if not data.tag_columns or not text.strip():
             return Pair(_normal(text), None, (), line)
         cells = text.split("\t")
-        # Without a target column in the input, tags that stood behind it move up by one.
         columns = [column for column in (data.source_column, *data.tag_columns) if isinstance(column, int)]
         if len(columns) <= len(data.tag_columns):
-            raise DataError("texts with tags from named JSON keys are predicted from JSON lines only")
+            raise DataError(f"line {line}: this run's tags have JSON keys; predict from a file of JSON lines (.jsonl)")
         if max(columns) > len(cells):
             raise DataError(
                 f"line {line}: expected the source in column {data.source_column} and tags in "
@@ -95,14 +98,18 @@ class Run:
         return Pair(_normal(cells[columns[0] - 1]), None, tuple(tag for tag in tags if tag), line)
 
 
-def load(run: str | os.PathLike[str]) -> Run:
+def load(run: str | os.PathLike[str], *, device: str = "cpu") -> Run:
     """Load a run folder.
+
+    Args:
+        run: the folder.
+        device: where to decode: "cpu", "cuda", "mps".
 
     Raises:
         RunError: there is no such folder, it is incomplete or damaged, or its weights are not its own.
     """
     folder, recipe, codec = load_description(run)
-    model = load_model(folder, recipe, codec)
+    model = load_model(folder, recipe, codec).to(device)
     return Run(folder, recipe, codec, Predictor(model, codec, recipe.predict))
 
 

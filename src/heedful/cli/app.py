@@ -65,7 +65,11 @@ def train(
     ] = None,
     set: Annotated[
         list[str] | None,
-        typer.Option(help="Change a key of the recipe: --set train.epochs=5. May be repeated.", show_default=False),
+        typer.Option(
+            help="Change a key of the recipe: --set train.epochs=5. May be repeated.",
+            metavar="KEY=VALUE",
+            show_default=False,
+        ),
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a run that is in --out.")] = False,
@@ -201,4 +205,5 @@ def copy_recipe(
     """Copy a built-in recipe, with its comments, to a file."""
     from heedful.recipes import copy
 
-    typer.echo(f"{copy(name, to)} written; train with it: heedful train PAIRS --recipe {to} --out RUN")
+    path = copy(name, to)
+    typer.echo(f"{path} written; train with it: heedful train PAIRS --recipe {path} --out RUN")

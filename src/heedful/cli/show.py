@@ -61,7 +61,7 @@ class TrainingProgress:
         self._bar.stop()
 
     def message(self, text: str) -> None:
-        self._bar.console.print(text, markup=False)
+        self._bar.console.print(text, markup=False, soft_wrap=True)
 
     def update(self, update: Update) -> None:
         self._bar.update(

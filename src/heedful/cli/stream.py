@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from heedful.errors import DataError
 
 if TYPE_CHECKING:
+    from heedful.api import Run
     from heedful.data.pairs import Pair
     from heedful.predictor import Prediction
 
@@ -31,14 +32,13 @@ def predict_lines(
     from heedful.cli.show import Counter, note
     from heedful.notes import Notes
 
-    lines = _lines(file)
     loaded = load(run)
+    pairs_read = _pairs(file, loaded)
     width = check_beam(beam, n_best, loaded.recipe.predict.beam)
     size = batch_size or loaded.recipe.predict.batch_size
     notes = Notes(loaded.codec)
     with Counter("predicting") as progress:
-        for chunk in _chunks(lines, 16 * size):
-            pairs = [loaded.as_pair(text, line) for line, text in chunk]
+        for pairs in _chunks(pairs_read, 16 * size):
             answers = loaded.predictor.predict(
                 pairs,
                 beam_size=width,
@@ -85,12 +85,16 @@ def score_lines(run: str, pairs: str, *, length_penalty: float | None, batch_siz
         _write(json.dumps(_answer(prediction), ensure_ascii=False) if as_json else f"{prediction.score:.6f}")
 
 
-def _lines(file: Path | None) -> Iterator[tuple[int, str]]:
-    """Numbered lines of text; only LF and CR LF end one."""
-    name = str(file) if file is not None else "standard input"
+def _pairs(file: Path | None, run: Run) -> Iterable[Pair]:
+    """The sources to predict: numbered lines of text (only LF and CR LF end one), or JSON lines."""
+    from heedful.training.train import read
+
     if file is not None and not file.is_file():
         raise DataError(f"no such file: {str(file)!r}")
-    return _decoded(name, file)
+    if file is not None and file.name.lower().removesuffix(".gz").endswith((".jsonl", ".json")):
+        return read(file, run.recipe.data, need_target=False).pairs
+    name = str(file) if file is not None else "standard input"
+    return (run.as_pair(text, line) for line, text in _decoded(name, file))
 
 
 def _decoded(name: str, file: Path | None) -> Iterator[tuple[int, str]]:
@@ -112,10 +116,10 @@ def _decoded(name: str, file: Path | None) -> Iterator[tuple[int, str]]:
                 ) from None
 
 
-def _chunks(lines: Iterator[tuple[int, str]], size: int) -> Iterator[list[tuple[int, str]]]:
-    chunk: list[tuple[int, str]] = []
-    for line in lines:
-        chunk.append(line)
+def _chunks(pairs: Iterable[Pair], size: int) -> Iterator[list[Pair]]:
+    chunk: list[Pair] = []
+    for pair in pairs:
+        chunk.append(pair)
         if len(chunk) == size:
             yield chunk
             chunk = []

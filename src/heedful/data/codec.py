@@ -82,9 +82,13 @@ class Codec:
             tag_lists=[pair.tags for pair in pairs],
             min_count=source_min_count,
             max_size=source_max_size,
+            always=source_tokeniser.pieces(),
         )
         target_vocabulary = Vocabulary.build(
-            map(target_tokeniser.split, targets), min_count=target_min_count, max_size=target_max_size
+            map(target_tokeniser.split, targets),
+            min_count=target_min_count,
+            max_size=target_max_size,
+            always=target_tokeniser.pieces(),
         )
         return cls(source_tokeniser, target_tokeniser, source_vocabulary, target_vocabulary, reverse_source)
 

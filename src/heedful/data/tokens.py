@@ -27,6 +27,10 @@ class Tokeniser(ABC):
     def split(self, text: str) -> list[str]:
         """The tokens of `text`, as they stand in a vocabulary."""
 
+    def pieces(self) -> Sequence[str]:
+        """Tokens that belong into the vocabulary whether or not the training texts have them."""
+        return ()
+
     @abstractmethod
     def join(self, tokens: Sequence[str]) -> str:
         """The text that `tokens` spell: the inverse of `split`."""
@@ -147,6 +151,9 @@ class BytePairs(Tokeniser):
             return self._tokenizer.encode(unicodedata.normalize("NFC", text)).tokens
         except TypeError:  # what the library says to a string that UTF-8 cannot write
             raise DataError(f"expected a text, got half a surrogate pair in {text!r}") from None
+
+    def pieces(self) -> Sequence[str]:
+        return () if self._tokenizer is None else sorted(self._tokenizer.get_vocab())
 
     def join(self, tokens: Sequence[str]) -> str:
         return b"".join(map(_to_bytes, tokens)).decode("utf-8", "replace")

@@ -52,6 +52,7 @@ class Vocabulary:
         tag_lists: Iterable[Sequence[str]] = (),
         min_count: int = 1,
         max_size: int | None = None,
+        always: Sequence[str] = (),
     ) -> Vocabulary:
         """Count tokens and tags; the most frequent come first, and equals in the order of their code points.
 
@@ -60,13 +61,15 @@ class Vocabulary:
             tag_lists: the tags of each text; all of them are kept.
             min_count: tokens that are rarer are left out.
             max_size: how many tokens to keep at most, not counting tags and the four special ids.
+            always: tokens to keep whatever their count and `max_size`.
         """
         if min_count < 1 or (max_size is not None and max_size < 1):
             raise DataError(
                 f"vocabulary: expected min_count and max_size of at least 1, got {min_count} and {max_size}"
             )
         tokens = [token for token, count in _by_frequency(token_lists) if count >= min_count]
-        return cls(tags=[tag for tag, _ in _by_frequency(tag_lists)], tokens=tokens[:max_size])
+        kept = dict.fromkeys([*tokens[:max_size], *always])
+        return cls(tags=[tag for tag, _ in _by_frequency(tag_lists)], tokens=list(kept))
 
     def ids(self, tokens: Iterable[str], tags: Iterable[str] = ()) -> list[int]:
         """The ids of `tags`, then of `tokens`; UNKNOWN for each that is not there. No END is added."""

@@ -70,6 +70,7 @@ def evaluate_texts(
     *,
     target_split: Callable[[str], Tokens],
     token_name: str = "given",
+    search: str = "",
     bleu_tokenizer: str = "13a",
 ) -> Scores:
     """Score `outputs` against `references`, line by line and by distinct source.
@@ -81,6 +82,7 @@ def evaluate_texts(
         sources: what makes two lines "the same source": the text, or text and tags.
         target_split: cuts a text into the tokens that token_error counts (PER, CER).
         token_name: what the signature calls these tokens.
+        search: how the outputs were found, for the signature: "beam:5|lp:1".
         bleu_tokenizer: sacreBLEU's name; "13a" is for ordinary text, "none" for text that is already cut.
 
     Raises:
@@ -100,6 +102,7 @@ def evaluate_texts(
     lines = [_Item(output, [reference]) for output, reference in zip(outputs, references, strict=True)]
     distinct = _by_source(sources, lines)
     bleu, chrf, overlap_signatures = _overlap(outputs, references, bleu_tokenizer)
+    found = f"{search}|" if search else ""
     counted = f"lines:{len(lines)}|sources:{len(distinct)}"
     return Scores(
         sequence_error=_sequence_error(distinct, target_split),
@@ -111,8 +114,9 @@ def evaluate_texts(
         chrf=chrf,
         sentences=len(lines),
         sources=len(distinct),
-        signature=f"{counted}|refs:nearest|tok:{token_name}|bleu-tok:{bleu_tokenizer}|norm:nfc|v:{__version__}",
-        signatures=_signatures(len(lines), len(distinct), token_name) | overlap_signatures,
+        signature=f"{counted}|refs:nearest|tok:{token_name}|bleu-tok:{bleu_tokenizer}|{found}norm:nfc|v:{__version__}",
+        signatures=_signatures(len(lines), len(distinct), token_name, found)
+        | {name: signature + (f"|{search}" if search else "") for name, signature in overlap_signatures.items()},
     )
 
 
@@ -161,8 +165,8 @@ def _overlap(outputs: list[str], references: list[str], tokenizer: str) -> tuple
     return values["bleu"], values["chrf"], signatures
 
 
-def _signatures(lines: int, sources: int, tokens: str) -> dict[str, str]:
-    by_source, by_line, end = f"sources:{sources}|refs:", f"lines:{lines}|refs:1", f"norm:nfc|v:{__version__}"
+def _signatures(lines: int, sources: int, tokens: str, found: str) -> dict[str, str]:
+    by_source, by_line, end = f"sources:{sources}|refs:", f"lines:{lines}|refs:1", f"{found}norm:nfc|v:{__version__}"
     return {
         "sequence_error": f"seq_err|{by_source}any|tok:{tokens}|{end}",
         "sequence_error_by_line": f"seq_err|{by_line}|tok:{tokens}|{end}",

@@ -54,7 +54,7 @@ def build(
         embedding_size: E, of both sides.
         cell: of encoder and decoder: gru, lstm or paper_gru.
         encoder_size: H, per direction.
-        encoder_layers: 1 or more.
+        encoder_layers: 1 to 16.
         bidirectional: whether the encoder reads in both directions.
         decoder_size: H', of each decoder layer.
         decoder_layers: 1 to 4.
@@ -76,6 +76,8 @@ def build(
         SizeError: two parts do not fit.
     """
     _check_counts(encoder_layers=(encoder_layers, 16), decoder_layers=(decoder_layers, 4))
+    if zero_start and tied_embeddings:
+        raise RecipeError("zero_start and tied_embeddings exclude each other: the output layer would train the zeros")
     kind = cells[cell]
     encoder = Encoder(
         source_vocabulary_size,

@@ -101,7 +101,7 @@ def luong2015(
         scope: global, local_m or local_p.
         input_feeding: the first layer also reads h~_{t-1}.
         window: D of a local scope.
-        dropout: on what passes from layer to layer; 0 in the paper's plain models.
+        dropout: on embeddings, on what passes from layer to layer and on h~_t; 0 in the paper's plain models.
     """
     known = ("dot", "general", "concat", "location")
     if score not in known:

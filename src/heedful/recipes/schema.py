@@ -19,7 +19,11 @@ NoneIsAWord = BeforeValidator(_none)  # TOML has no null: "none" takes a value a
 
 
 def _as_table(value: Any) -> Any:
-    return {"name": value} if isinstance(value, str) else value
+    if isinstance(value, str):
+        return {"name": value}
+    if isinstance(value, dict):
+        return {key: item if key == "name" else _none(item) for key, item in value.items()}
+    return value
 
 
 class PartRecipe(BaseModel):
@@ -87,6 +91,7 @@ class TrainRecipe(_Table):
     updates: Annotated[PositiveInt | None, NoneIsAWord] = None
     minutes: Annotated[PositiveFloat | None, NoneIsAWord] = None
     batch_tokens: PositiveInt = 2000
+    loss_per: Literal["token", "sentence"] = "token"
     optimiser: Literal["adam", "adadelta", "sgd"] = "adam"
     learning_rate: PositiveFloat = 0.001
     weight_decay: Annotated[float, Field(ge=0)] = 0.0

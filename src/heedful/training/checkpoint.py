@@ -21,7 +21,7 @@ from heedful.runs import (
 )
 from heedful.training.progress import Progress
 
-_WEIGHT, _MOMENT, _RANDOM = "model.", "optimiser.", "random.cpu"
+_WEIGHT, _MOMENT, _RANDOM, _RANDOM_CUDA = "model.", "optimiser.", "random.cpu", "random.cuda"
 
 
 def save_weights(folder: Path, model: Model, codec: Codec, **about: Any) -> None:
@@ -45,6 +45,8 @@ def save_checkpoint(
         for key, value in state.items():
             tensors[f"{_MOMENT}{index}.{key}"] = torch.as_tensor(value)
     tensors[_RANDOM] = torch.get_rng_state()
+    if torch.cuda.is_available():
+        tensors[_RANDOM_CUDA] = torch.cuda.get_rng_state()
     metadata = {"vocabulary": identity(codec), "data": data, "progress": progress.as_json()}
     save_tensors(folder / CHECKPOINT, tensors, metadata)
 
@@ -71,4 +73,6 @@ def load_checkpoint(
             state.setdefault(int(index), {})[name] = value
     optimiser.load_state_dict({"state": state, "param_groups": optimiser.state_dict()["param_groups"]})
     torch.set_rng_state(tensors[_RANDOM])
+    if _RANDOM_CUDA in tensors and torch.cuda.is_available():
+        torch.cuda.set_rng_state(tensors[_RANDOM_CUDA])
     return Progress(**metadata["progress"])

@@ -7,7 +7,6 @@ import io
 from pathlib import Path
 from typing import Any
 
-from heedful.errors import RecipeError
 from heedful.files import write_atomically
 from heedful.runs import LOG
 from heedful.training.events import Validated
@@ -22,9 +21,6 @@ class Log:
         folder: of the run.
         updates: where the run stands.
         tensorboard: also write TensorBoard's event files into ``FOLDER/tensorboard``.
-
-    Raises:
-        RecipeError: TensorBoard is asked for and not installed.
     """
 
     def __init__(self, folder: Path, *, updates: int, tensorboard: bool) -> None:
@@ -64,10 +60,6 @@ class Log:
 
 
 def _board(folder: Path) -> Any:
-    try:
-        from torch.utils.tensorboard import SummaryWriter
-    except ImportError:
-        raise RecipeError(
-            "train.tensorboard needs the package tensorboard: pip install 'heedful[tensorboard]'"
-        ) from None
+    from torch.utils.tensorboard import SummaryWriter
+
     return SummaryWriter(str(folder / "tensorboard"))

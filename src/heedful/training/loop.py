@@ -17,7 +17,7 @@ from heedful.errors import TrainingError
 from heedful.model import Loss, Model
 from heedful.predictor import to_device
 from heedful.recipes import Recipe
-from heedful.training.checkpoint import save_checkpoint, save_weights
+from heedful.training.checkpoint import load_checkpoint, save_checkpoint, save_weights
 from heedful.training.events import Reporter, Update, Validated
 from heedful.training.log import Log
 from heedful.training.optimisers import set_rate
@@ -44,13 +44,24 @@ class Loop:
     validator: Validator
     folder: Path
     data: str
-    progress: Progress
-    log: Log
     reporter: Reporter
+    progress: Progress = field(default_factory=Progress)
     _rates: list[tuple[float, int]] = field(default_factory=list)
+
+    def restore(self) -> None:
+        """Go on from the folder's checkpoint.
+
+        Raises:
+            RunError: it is missing or damaged, or belongs to other data, vocabularies or sizes.
+        """
+        self.progress = load_checkpoint(self.folder, self.model, self.optimiser, codec=self.codec, data=self.data)
+        if self._done():
+            self.reporter.message("nothing left to train: the budget or the patience is used up")
 
     def run(self) -> None:
         """Train until the budget or the patience is used up."""
+        board = self.recipe.train.tensorboard and self.accelerator.is_main_process
+        self.log = Log(self.folder, updates=self.progress.updates, tensorboard=board)
         self._since = time.monotonic() - self.progress.seconds
         self._saved = time.monotonic()
         if self.progress.updates == 0:
@@ -84,7 +95,7 @@ class Loop:
         mean = float(loss.plain) / int(loss.tokens)
         self._check("loss", mean, places)
         self.optimiser.zero_grad(set_to_none=True)
-        self.accelerator.backward(loss.total / loss.tokens)
+        self.accelerator.backward(loss.total / (loss.tokens if recipe.loss_per == "token" else len(places)))
         limit = recipe.clip_norm if recipe.clip_norm is not None else math.inf
         norm = self.accelerator.clip_grad_norm_(self.wrapped.parameters(), limit)
         if recipe.precision != "fp16":  # there the scaler skips such a step
@@ -137,9 +148,6 @@ class Loop:
         """A last look, if anything was learned since the one before."""
         if self.progress.loss_tokens:
             self._validate(self._epochs(batches))
-        if not self.progress.finished:
-            self.progress.finished = True
-            self._save()
         self.log.close()
 
     def _plan(self) -> list[list[int]]:

@@ -20,7 +20,6 @@ class Progress:
     bad_validations: int = 0  # since then
     loss_total: float = 0.0  # since the last validation
     loss_tokens: int = 0
-    finished: bool = False
 
     def as_json(self) -> dict[str, Any]:
         """All of it."""

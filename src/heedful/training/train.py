@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +21,9 @@ from heedful.notes import skipped
 from heedful.recipes import DataRecipe, Recipe, load
 from heedful.recipes.load import Settings
 from heedful.runs import load_description, make_model, prepare_folder, save_description
-from heedful.training.checkpoint import load_checkpoint
-from heedful.training.events import Reporter
-from heedful.training.log import Log
+from heedful.training.events import Reporter, Silent
 from heedful.training.loop import Loop
 from heedful.training.optimisers import make_optimiser
-from heedful.training.progress import Progress
 from heedful.training.validate import Validator, spread
 
 
@@ -44,48 +42,45 @@ def train(
     if resume and overwrite:
         raise RunError("resume goes on with a run and overwrite throws it away; choose one")
     described = load_description(out) if resume else None
-    chosen = load(described.recipe, _only_training(set)) if described else load(recipe, set)
-    corpus = read(pairs, chosen.data)
-    train_pairs, dev_pairs = _parts(corpus, dev, chosen.data)
-    if text := skipped(corpus):
-        reporter.message(text)
-    train_pairs = _short_enough(train_pairs, chosen.data, reporter)
-    if described:
-        folder, codec = described.folder, described.codec
-    else:
-        codec = make_codec(train_pairs, chosen.data)
-        make_model(chosen, codec)  # a recipe that does not fit is told before anything is written
-        folder = prepare_folder(out, overwrite=overwrite)
-    save_description(folder, chosen, codec)
+    recipe = load(described.recipe, _only_training(set)) if described else load(recipe, set)
+    accelerator = _accelerator(recipe)
+    if not accelerator.is_main_process:
+        reporter = Silent()
+    train_pairs, dev_pairs = _parts(pairs, dev, recipe.data, reporter)
+    train_pairs = _short_enough(train_pairs, recipe.data, reporter)
+    codec = described.codec if described else make_codec(train_pairs, recipe.data)
     _report_sizes(train_pairs, dev_pairs, codec, reporter)
+    _report_rarity(train_pairs, codec, reporter)
     # Whatever training draws, the caller's random state is as it was before.
     with torch.random.fork_rng():
-        torch.manual_seed(chosen.train.seed)
-        _run(chosen, codec, train_pairs, dev_pairs, folder, resume=resume, reporter=reporter)
-    return folder
+        torch.manual_seed(recipe.train.seed)
+        # A recipe that does not fit is told here, before anything is written.
+        model = make_model(recipe, codec)
+        if described is None and accelerator.is_main_process:
+            save_description(prepare_folder(out, overwrite=overwrite), recipe, codec)
+        accelerator.wait_for_everyone()
+        loop = _loop(recipe, codec, model, Path(out), train_pairs, dev_pairs, accelerator, reporter)
+        if resume:
+            loop.restore()
+            if accelerator.is_main_process:
+                save_description(Path(out), recipe, codec)
+        loop.run()
+    return Path(out)
 
 
-def _run(
+def _loop(
     recipe: Recipe,
     codec: Codec,
+    model: Model,
+    folder: Path,
     train_pairs: Sequence[Pair],
     dev_pairs: Sequence[Pair],
-    folder: Path,
-    *,
-    resume: bool,
+    accelerator: Any,
     reporter: Reporter,
-) -> None:
-    accelerator = _accelerator(recipe)
-    model = make_model(recipe, codec)
-    _check_rarity(train_pairs, codec, reporter)
-    wrapped, optimiser = accelerator.prepare(model, make_optimiser(model, recipe.train))
-    data = digest(train_pairs)
-    progress = Progress()
-    if resume:
-        progress = load_checkpoint(folder, model, optimiser, codec=codec, data=data)
-        progress.finished = False
+) -> Loop:
     reporter.message(f"{sum(p.numel() for p in model.parameters()):,} parameters on {accelerator.device}")
-    Loop(
+    wrapped, optimiser = accelerator.prepare(model, make_optimiser(model, recipe.train))
+    return Loop(
         accelerator=accelerator,
         model=model,
         wrapped=wrapped,
@@ -96,11 +91,9 @@ def _run(
         lines=[pair.line for pair in train_pairs],
         validator=Validator(codec, recipe, spread(dev_pairs, recipe.train.validation_size)),
         folder=folder,
-        data=data,
-        progress=progress,
-        log=Log(folder, updates=progress.updates, tensorboard=recipe.train.tensorboard),
+        data=digest(train_pairs),
         reporter=reporter,
-    ).run()
+    )
 
 
 def read(pairs: str | os.PathLike[str], data: DataRecipe, *, need_target: bool = True) -> Corpus:
@@ -152,11 +145,20 @@ def digest(pairs: Sequence[Pair]) -> str:
 
 
 def _parts(
-    corpus: Corpus, dev: str | os.PathLike[str] | None, data: DataRecipe
+    pairs: str | os.PathLike[str], dev: str | os.PathLike[str] | None, data: DataRecipe, reporter: Reporter
 ) -> tuple[Sequence[Pair], Sequence[Pair]]:
-    if dev is not None:
-        return corpus.pairs, read(dev, data).pairs
-    return split(corpus.pairs, data.dev_share)
+    """Pairs to train on and to develop on; what was skipped, or stands on both sides, is told."""
+    corpora = [read(pairs, data)] if dev is None else [read(pairs, data), read(dev, data)]
+    for corpus in corpora:
+        if text := skipped(corpus):
+            reporter.message(text)
+    if dev is None:
+        return split(corpora[0].pairs, data.dev_share)
+    train_pairs, dev_pairs = (corpus.pairs for corpus in corpora)
+    known = {(pair.source, pair.tags) for pair in train_pairs}
+    if both := sum((pair.source, pair.tags) in known for pair in dev_pairs):
+        reporter.message(f"{both:,} of {len(dev_pairs):,} development sources are trained on too")
+    return train_pairs, dev_pairs
 
 
 def _short_enough(pairs: Sequence[Pair], data: DataRecipe, reporter: Reporter) -> Sequence[Pair]:
@@ -198,7 +200,7 @@ def _report_sizes(train: Sequence[Pair], dev: Sequence[Pair], codec: Codec, repo
             reporter.message(f"{len(unknown):,} of {total:,} {name} tokens for development are unknown: {shown}, ...")
 
 
-def _check_rarity(pairs: Sequence[Pair], codec: Codec, reporter: Reporter) -> None:
+def _report_rarity(pairs: Sequence[Pair], codec: Codec, reporter: Reporter) -> None:
     """Symbols that were not separated look like a vocabulary in which most symbols occur once."""
     counts: dict[str, int] = {}
     for pair in pairs:
@@ -224,9 +226,8 @@ def _accelerator(recipe: Recipe) -> Any:
     from accelerate import Accelerator
     from accelerate.state import AcceleratorState
 
+    if recipe.train.tensorboard and not find_spec("tensorboard"):
+        raise RecipeError("train.tensorboard needs the package tensorboard: pip install 'heedful[tensorboard]'")
     # The state is one per process and would keep an earlier training's precision.
     AcceleratorState._reset_state()
     return Accelerator(cpu=recipe.train.device == "cpu", mixed_precision=recipe.train.precision)
-
-
-__all__ = ["Model", "digest", "encode", "make_codec", "read", "train"]
