@@ -143,6 +143,7 @@ MEANINGS: dict[str, str] = {
     "train.updates": "budget: updates of the weights",
     "train.minutes": "budget: minutes, over all sittings, validation included",
     "train.batch_tokens": "most source and target positions in a batch, padding counted",
+    "train.loss_per": "what an update averages the loss over; a sentence is the sum of its words",
     "train.optimiser": "adam with decoupled weight decay; adadelta with rho 0.95, epsilon 1e-6; plain sgd",
     "train.learning_rate": "its highest value",
     "train.weight_decay": "of the optimiser",

@@ -194,6 +194,14 @@ def test_resume_with_a_cut_file_is_refused(finished, pairs, name):
         unchanged(finished, lambda: resume(pairs, finished), error=RunError, says=name.replace(".", r"\."))
 
 
+@pytest.mark.parametrize("content", ["updates;epoch\n4;1.0\n", "updates,epoch\nfour,1.0\n", "\xff\n"])
+def test_a_log_that_was_edited_is_refused(finished, pairs, content):
+    """A spreadsheet may have saved it in its own way."""
+    (finished / "log.csv").write_text(content, encoding="latin-1")
+    settings = {"train.updates": 9}
+    unchanged(finished, lambda: resume(pairs, finished, set=settings), error=RunError, says=r"log\.csv: expected")
+
+
 def test_resume_of_nothing_is_refused(pairs, tmp_path):
     with pytest.raises(RunError, match="no such run folder"):
         resume(pairs, tmp_path / "nothing")
