@@ -129,6 +129,24 @@ def test_special_looking_words_are_words(cli, tmp_path, tokens):
         assert line["finished"]
 
 
+def test_json_lines_are_sources_too(cli, run, tmp_path):
+    """By the name of the file; one answer for each, or a message: a line that was skipped would shift the rest."""
+    path = tmp_path / "words.jsonl"
+    path.write_text('{"source": "abc"}\n{"source": "f", "target": "X"}\n{"source": "e\\nd"}\n')
+    found = cli("predict", run, path, "--json").json
+    assert [line["source"] for line in found] == ["abc", "f", "e\nd"]
+    assert [line["text"] for line in found] == [a.text for a in heedful.load(run).predict(["abc", "f", "e\nd"])]
+    assert len(cli("predict", run, path).lines) == 3
+
+
+def test_json_lines_are_never_skipped(refused, pairs, tmp_path):
+    """Not even where the recipe lets bad lines of the training data be skipped."""
+    folder = train_tiny(pairs, tmp_path / "run", set={"data.bad_lines": "skip", "train.updates": 1})
+    path = tmp_path / "words.jsonl"
+    path.write_text('{"source": "abc"}\nnot JSON\n{"source": "f"}\n')
+    assert refused("predict", folder, path).startswith(f"{path}:2: expected one JSON object a line")
+
+
 def test_a_line_feed_in_an_answer_is_not_the_end_of_a_line(cli, tmp_path):
     """JSON lines can teach one; as plain text it must not shift all lines behind it."""
     pairs = tmp_path / "pairs.jsonl"

@@ -6,7 +6,7 @@ from torch.nn import functional
 
 from heedful.data.vocabulary import Vocabulary
 
-from .cases import FUSIONS, batch_of, close, make, one, random_batch, unrolled
+from .cases import FUSIONS, close, make, one, random_batch, unrolled
 
 every = pytest.mark.parametrize("fusion", list(FUSIONS))
 
@@ -100,11 +100,3 @@ def test_a_step_gives_log_probabilities():
     close(logs, logits[:, :1].log_softmax(-1))
     close(weights, steps.weights[:, :1])
     assert state.step.tolist() == [[1]] * 3
-
-
-def test_the_source_given_alone_is_enough_for_search():
-    model, batch = make(fusion="early"), random_batch()
-    with_target = model.begin(batch.sources[0])[1]
-    without = model.begin(batch_of([[5, 6, 2]], [[2]]).sources[0])[1]
-    assert with_target.layers[0].hidden.shape == (3, 1, 11)
-    assert without.layers[0].hidden.shape == (1, 1, 11)

@@ -94,6 +94,22 @@ def test_a_likely_end_does_not_stop_what_can_still_overtake_it():
     assert best.tokens == [4] * 7
 
 
+@pytest.mark.parametrize(("first", "steps"), [(-0.95, 2), (-0.85, 9)])
+def test_it_stops_as_soon_as_nothing_can_overtake(first, steps):
+    """-0.2 / 2 has ended; what starts with -0.95 cannot get above -0.95 / 9, what starts with -0.85 still might."""
+    calls = []
+
+    def counted(tokens, memory, state):
+        calls.append(tokens.shape[0])
+        return step(tokens, memory, state)
+
+    table = scripted({(3, END): -0.2, (4,) * 9: 0.0})
+    table.logs[0, 1, 4] = first
+    ((best,),) = beam(counted, *begin(table), beam_size=2, max_lengths=limits(9))
+    assert best.tokens == [3]
+    assert len(calls) == steps
+
+
 def test_sentences_have_their_own_limits():
     table = random_table(1, seed=4, end=-1.0)
     whole = rows(table, [0] * 5)

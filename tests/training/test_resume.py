@@ -124,6 +124,7 @@ def test_a_finished_run_without_a_larger_budget_stays(pairs, tmp_path):
     recorder = Recorder()
     resume(pairs, folder, reporter=recorder)
     assert (recorder.updates, recorder.looks) == ([], [])
+    assert recorder.messages[-1] == "nothing left to train: the budget or the patience is used up"
     kept = ("recipe.toml", "vocabulary.json", "model.safetensors", "log.csv")
     assert all((folder / name).read_bytes() == before[name] for name in kept)
 
@@ -198,8 +199,7 @@ def test_resume_with_a_cut_file_is_refused(finished, pairs, name):
 def test_a_log_that_was_edited_is_refused(finished, pairs, content):
     """A spreadsheet may have saved it in its own way."""
     (finished / "log.csv").write_text(content, encoding="latin-1")
-    settings = {"train.updates": 9}
-    unchanged(finished, lambda: resume(pairs, finished, set=settings), error=RunError, says=r"log\.csv: expected")
+    unchanged(finished, lambda: resume(pairs, finished), error=RunError, says=r"log\.csv: expected")
 
 
 def test_resume_of_nothing_is_refused(pairs, tmp_path):
@@ -220,11 +220,21 @@ def test_a_run_is_neither_trained_over_nor_mixed(finished, pairs, tmp_path):
 
 
 def test_part_of_a_run_is_not_trained_over_either(finished, pairs, tmp_path):
-    for name in ("log.csv", "model.safetensors"):
+    for name in ("checkpoint.safetensors", "model.safetensors"):
         folder = tmp_path / name.partition(".")[0]
         folder.mkdir()
         shutil.copy(finished / name, folder / name)
         unchanged(folder, lambda folder=folder: train_tiny(pairs, folder), error=RunError, says="holds a run already")
+
+
+def test_what_a_training_left_that_never_began_may_be_trained_over(finished, pairs, tmp_path):
+    """A recipe and vocabularies without weights are no run; nor are files of somebody else's, which stay."""
+    for name in ("checkpoint.safetensors", "model.safetensors", "log.csv"):
+        (finished / name).unlink()
+    (finished / "notes.txt").write_text("mine")
+    train_tiny(pairs, finished, set={"train.updates": 2})
+    assert heedful.load(finished).recipe.train.updates == 2
+    assert (finished / "notes.txt").read_text() == "mine"
 
 
 def test_a_file_is_no_folder(pairs, tmp_path):

@@ -123,6 +123,25 @@ def test_batches_stay_within_their_tokens(pairs, tmp_path, monkeypatch):
     assert max(sizes) > 40
 
 
+def test_the_loss_may_be_per_sentence(pairs, tmp_path, first_weights_stay):
+    """The gradient of the sum over a sentence's words: longer than that of the mean, by the words of a sentence."""
+    settings = {"train.updates": 1, "train.optimiser": "sgd", "train.schedule": "constant", "train.batch_tokens": 9999}
+    settings |= {"train.clip_norm": "none", "train.learning_rate": 1e-2}
+    recorder = Recorder()
+    token = train_tiny(pairs, tmp_path / "token", set=settings, reporter=recorder)
+    sentence = train_tiny(pairs, tmp_path / "sentence", set={**settings, "train.loss_per": "sentence"})
+    sentences = int(recorder.messages[0].split()[0])
+    assert moved(sentence) == pytest.approx(moved(token) * recorder.updates[0].tokens / sentences, rel=1e-3)
+    assert rows(token)[0]["train_loss"] == rows(sentence)[0]["train_loss"]  # what is reported is per token always
+
+
+def test_development_pairs_that_are_trained_on_are_counted(pairs, tmp_path):
+    both = write_pairs(tmp_path / "dev.tsv", [(words(60)[7], "A"), (words(60)[8], "B"), ("notthere", "C")])
+    recorder = Recorder()
+    train_tiny(pairs, tmp_path / "run", dev=both, set={"train.updates": 1}, reporter=recorder)
+    assert "2 of 3 development sources are trained on too" in recorder.messages
+
+
 def test_long_pairs_are_left_out_and_counted(tmp_path):
     long = [("a" * 9, "A"), ("b", " ".join("B" * 9))]
     pairs = write_pairs(tmp_path / "pairs.tsv", [*((word, spelled(word)) for word in words(40, longest=4)), *long])

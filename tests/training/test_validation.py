@@ -53,7 +53,7 @@ def test_patience_ends_it_and_the_best_weights_stay(pairs, tmp_path, monkeypatch
     # The fourth is the best; an equal one is no better; three bad ones end it before the eighth.
     assert [look.best for look in reporter.looks] == [True, True, False, True, False, False, False]
     assert [row["best"] for row in rows(folder)] == list("1101000")
-    assert progress_of(folder)["finished"]
+    assert progress_of(folder)["bad_validations"] == 3
     tensors, about = tensors_of(folder / "model.safetensors")
     assert all((tensors[name] == weight).all() for name, weight in kept[3].items())
     assert not all((tensors[name] == weight).all() for name, weight in kept[4].items())
