@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any, Generic, TypeVar
+from types import UnionType
+from typing import Any, Generic, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from heedful.errors import HeedfulError, RecipeError, nearest
 
@@ -60,9 +61,25 @@ class Registry(Generic[Part]):
         for option in options:
             if option not in allowed:
                 raise RecipeError(f"{self.kind} {name!r} has no option {option!r}{nearest(option, allowed)}")
+        kinds = get_type_hints(member.__init__)
+        for option, value in options.items():
+            if not _fits(value, kinds.get(option, Any)):
+                kind = getattr(kinds[option], "__name__", str(kinds[option]))
+                raise RecipeError(f"{self.kind} {name!r}: option {option!r} must be of type {kind}, got {value!r}")
         try:
             return member(**own, **options)
         except (TypeError, ValueError, RuntimeError) as error:
             if isinstance(error, HeedfulError):
                 raise
             raise RecipeError(f"{self.kind} {name!r} cannot be made with {dict(options)}: {error}") from error
+
+
+def _fits(value: Any, kind: Any) -> bool:
+    """Whether `value` is of `kind`, a plain type or a union of such; a whole number may stand for a float."""
+    if get_origin(kind) in (Union, UnionType):
+        return any(_fits(value, one) for one in get_args(kind))
+    if kind is float:
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    if kind is int:
+        return isinstance(value, int) and not isinstance(value, bool)
+    return isinstance(value, kind) if isinstance(kind, type) else True

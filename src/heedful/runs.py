@@ -61,11 +61,19 @@ def save_description(folder: Path, recipe: Recipe, codec: Codec) -> None:
 
 def save_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: dict[str, Any]) -> None:
     """Write tensors and JSON metadata as one safetensors file, in one step."""
+    from safetensors import SafetensorError
     from safetensors.torch import save_file
 
     header = {key: json.dumps(value) for key, value in metadata.items()}
     copies = {name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}
-    replace_atomically(path, lambda temporary: save_file(copies, temporary, metadata=header))
+
+    def write(temporary: str) -> None:
+        try:
+            save_file(copies, temporary, metadata=header)
+        except SafetensorError as error:  # how the library tells of a full disk
+            raise OSError(str(error)) from error
+
+    replace_atomically(path, write)
 
 
 def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:

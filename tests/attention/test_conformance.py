@@ -121,7 +121,7 @@ def test_names_and_options_are_those_of_recipes():
         check_score("dott")
     with pytest.raises(RecipeError, match="score 'Dot' has no option 'size'"):
         check_score(Dot, options={"size": 3})
-    with pytest.raises(SizeError, match="window of at least 1"):
+    with pytest.raises(SizeError, match="window must be at least 1"):
         check_scope("local_m", options={"window": 0})
 
 

@@ -165,7 +165,7 @@ def test_global_sees_all_that_is_real():
 
 @pytest.mark.parametrize("name", ["local_m", "local_p"])
 def test_a_window_is_at_least_one(name):
-    with pytest.raises(SizeError, match="window of at least 1, got 0"):
+    with pytest.raises(SizeError, match="window must be at least 1, got 0"):
         scopes.build(name, {"window": 0}, {"query_size": Q})
     scopes.build(name, {"window": 1}, {"query_size": Q})
 

@@ -102,7 +102,7 @@ def test_labels_are_what_a_reader_knows():
     pieces = ("bpe", {"vocabulary_size": 256})
     subject = codec(source_tokens=pieces, target_tokens=pieces)
     assert subject.encode_source("é s").labels == ["é", "é", " ", "s", END_LABEL]
-    assert subject.target_labels(subject.encode_target("é s")) == [UNKNOWN_LABEL] * 2 + [" ", "s", END_LABEL]
+    assert subject.target_labels(subject.encode_target("é s")) == ["é", "é", " ", "s", END_LABEL]
 
 
 def test_vocabulary_options_reach_their_side():

@@ -58,6 +58,11 @@ def new(**options) -> Model:
             {"score": {"attention_size": 3}},
             "a part is a name or a table with a name, got {'attention_size': 3}",
         ),
+        ({"zero_start": True, "tied_embeddings": True}, "zero_start and tied_embeddings exclude each other"),
+        (
+            {"score": {"name": "additive", "attention_size": "x"}},
+            "score 'additive': option 'attention_size' must be of type int | None, got 'x'",
+        ),
         ({"decoder_layers": 5}, "decoder_layers must be from 1 to 4, got 5"),
         ({"decoder_layers": 0}, "decoder_layers must be from 1 to 4, got 0"),
         ({"encoder_layers": 0}, "encoder_layers must be from 1 to 16, got 0"),

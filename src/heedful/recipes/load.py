@@ -14,7 +14,7 @@ from pydantic import BaseModel, ValidationError
 
 from heedful.errors import RecipeError, nearest
 from heedful.files import write_atomically
-from heedful.recipes.schema import Recipe
+from heedful.recipes.schema import PartRecipe, Recipe
 
 Settings = Mapping[str, Any] | Sequence[str]
 """``{"train.epochs": 5}`` or ``["train.epochs=5"]``."""
@@ -127,8 +127,8 @@ def _put(values: dict[str, Any], key: str, value: Any) -> None:
     *tables, last = key.split(".")
     if len(tables) < 1:
         raise RecipeError(f"a setting names its table, for instance train.epochs; got {key!r}")
-    for name in tables:
-        inner = values.setdefault(name, {})
+    for depth, name in enumerate(tables, start=1):
+        inner = values.setdefault(name, _default_part(tables[:depth]))
         if isinstance(inner, str):  # a part given by its bare name gets an option
             inner = values[name] = {"name": inner}
         if not isinstance(inner, dict):
@@ -137,10 +137,19 @@ def _put(values: dict[str, Any], key: str, value: Any) -> None:
     values[last] = value
 
 
+def _default_part(path: list[str]) -> dict[str, Any]:
+    """``["model", "score"]`` -> the score that a recipe has where it names none; nothing for other paths."""
+    if len(path) != 2 or path[0] not in Recipe.model_fields:
+        return {}
+    field = Recipe.model_fields[path[0]].annotation.model_fields.get(path[1])  # pyright: ignore
+    return {"name": field.default} if field is not None and field.annotation is PartRecipe else {}
+
+
 def _explain(error: ValidationError) -> str:
     """The first mistake, in our words."""
     first = error.errors()[0]
-    path = [str(part) for part in first["loc"]]
+    # Where a value may be of several types, pydantic ends the path in the type that it tried.
+    path = [str(part) for part in first["loc"] if part not in ("constrained-int", "constrained-float", "str")]
     key = ".".join(path)
     if first["type"] == "extra_forbidden":
         known = Recipe.model_fields if len(path) == 1 else Recipe.model_fields[path[0]].annotation.model_fields  # pyright: ignore

@@ -94,7 +94,7 @@ class TrainRecipe(_Table):
     loss_per: Literal["token", "sentence"] = "token"
     optimiser: Literal["adam", "adadelta", "sgd"] = "adam"
     learning_rate: PositiveFloat = 0.001
-    weight_decay: Annotated[float, Field(ge=0)] = 0.0
+    weight_decay: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
     schedule: Literal["constant", "linear", "cosine", "halving"] = "linear"
     halving_start: Share = 0.5
     halvings: PositiveInt = 5
@@ -123,7 +123,7 @@ class PredictRecipe(_Table):
     """How answers are searched for and judged, unless a command says otherwise."""
 
     beam: PositiveInt = 5
-    length_penalty: Annotated[float, Field(ge=0)] = 1.0
+    length_penalty: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 1.0
     max_length_ratio: PositiveFloat = 3.0
     max_length_extra: PositiveInt = 20
     batch_size: PositiveInt = 64
