@@ -15,7 +15,7 @@ from heedful.alignment import Alignment
 from heedful.data.batches import Batch, Example, Sequences, collate, in_order
 from heedful.data.codec import Codec
 from heedful.data.pairs import Pair
-from heedful.errors import RunError
+from heedful.errors import RecipeError, RunError
 from heedful.recipes import PredictRecipe
 from heedful.search import Hypothesis, beam, greedy
 from heedful.tensors import map_tensors
@@ -81,6 +81,8 @@ class Predictor:
     ) -> list[list[Prediction]]:
         """The n best answers to each pair's source (targets are not looked at), in the order of `pairs`."""
         penalty = self.settings.length_penalty if length_penalty is None else length_penalty
+        if not penalty >= 0:
+            raise RecipeError(f"length_penalty must be 0 or more, got {penalty}")
         width = beam_size or self.settings.beam
         answers: list[list[Prediction]] = [[BLANK] for _ in pairs]
         asked = [index for index, pair in enumerate(pairs) if pair.source.strip()]
@@ -88,6 +90,9 @@ class Predictor:
         for batch, members in self._batches(examples, batch_size):
             found = self._search(batch, width, n_best, penalty, with_alignment)
             for example, hypotheses in zip(members, found, strict=True):
+                if not hypotheses:
+                    line = pairs[example.index].line
+                    raise RunError(f"line {line}: no answer has a finite probability; are the run's weights damaged?")
                 answers[example.index] = [self._prediction(example, hypothesis) for hypothesis in hypotheses]
             _tell(progress, len(members))
         return answers

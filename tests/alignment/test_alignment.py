@@ -65,9 +65,7 @@ def test_last_row_is_a_word_where_the_output_was_cut_off() -> None:
 
 
 def test_row_without_weight_on_words_gives_no_link() -> None:
-    alignment = Alignment.of(
-        ["x", "y", "∎"], ["A", "B"], [[0, 0, 1], [0, 0.1, 0.9]], source_positions=[1, 2, 0]
-    )
+    alignment = Alignment.of(["x", "y", "∎"], ["A", "B"], [[0, 0, 1], [0, 0.1, 0.9]], source_positions=[1, 2, 0])
     assert alignment.links() == [(1, 1)]
 
 
@@ -138,9 +136,7 @@ def test_json_gives_back_the_same_bits(weights: np.ndarray, labels: list[str]) -
 
 def test_json_keeps_single_precision_exactly() -> None:
     weights = np.random.default_rng(7).random((2, 3), dtype=np.float32)
-    again = Alignment.from_json(
-        json.loads(json.dumps(Alignment.of(["x", "|||", ""], ["A", "B"], weights).to_json()))
-    )
+    again = Alignment.from_json(json.loads(json.dumps(Alignment.of(["x", "|||", ""], ["A", "B"], weights).to_json())))
     np.testing.assert_array_equal(again.weights.astype(np.float32), weights)
 
 
@@ -153,9 +149,7 @@ def test_json_of_an_empty_matrix(shape: tuple[int, int]) -> None:
     assert again.links() == []
 
 
-@pytest.mark.parametrize(
-    "key", ["source", "target", "weights", "convention", "source_positions", "target_end"]
-)
+@pytest.mark.parametrize("key", ["source", "target", "weights", "convention", "source_positions", "target_end"])
 def test_json_without_a_key_is_refused_by_name(key: str) -> None:
     value = copy_model().to_json()
     del value[key]

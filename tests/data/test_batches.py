@@ -123,9 +123,7 @@ def test_pools_mix_examples_of_all_places():
     assert all(max(batch) - min(batch) > 20 for batch in batches if len(batch) > 8)
     # Nor are they sorted over the whole epoch: a pool of one batch mixes lengths.
     spread = [
-        max(sizes) - min(sizes)
-        for b in batches
-        if len(b) > 8 and (sizes := [len(MANY[i].source.ids) for i in b])
+        max(sizes) - min(sizes) for b in batches if len(b) > 8 and (sizes := [len(MANY[i].source.ids) for i in b])
     ]
     assert sum(spread) / len(spread) > 5
 

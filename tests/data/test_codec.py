@@ -45,9 +45,7 @@ def test_a_reversed_source_remembers_its_places():
     )
 
 
-@pytest.mark.parametrize(
-    "tokens", [("characters", {}), ("whitespace", {}), ("bpe", {"vocabulary_size": 260})]
-)
+@pytest.mark.parametrize("tokens", [("characters", {}), ("whitespace", {}), ("bpe", {"vocabulary_size": 260})])
 def test_reversing_permutes_and_nothing_else(tokens):
     plain, reverse = (codec(source_tokens=tokens, reverse_source=flag) for flag in (False, True))
     for text in ("cab ab", "a", "", "naïve 日本"):
@@ -73,9 +71,7 @@ def test_decomposed_text_is_the_same_text():
     assert Vocabulary.UNKNOWN not in codec().encode_source("e\u0301").ids
 
 
-@pytest.mark.parametrize(
-    "tokens", [("characters", {}), ("whitespace", {}), ("bpe", {"vocabulary_size": 260})]
-)
+@pytest.mark.parametrize("tokens", [("characters", {}), ("whitespace", {}), ("bpe", {"vocabulary_size": 260})])
 def test_targets_come_back(tokens):
     subject = codec(target_tokens=tokens)
     for pair in PAIRS:

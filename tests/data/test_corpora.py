@@ -173,9 +173,7 @@ def read_date(text: str) -> datetime.date:
     weekdays = [WEEKDAYS.index(word[:3].lower()) for word in words if word[:3].lower() in WEEKDAYS]
     assert weekdays in ([], [date.weekday()]), text
     for end in re.findall(r"\d(st|nd|rd|th)", text):
-        assert end == ({1: "st", 2: "nd", 3: "rd", 21: "st", 22: "nd", 23: "rd", 31: "st"}.get(day, "th")), (
-            text
-        )
+        assert end == ({1: "st", 2: "nd", 3: "rd", 21: "st", 22: "nd", 23: "rd", 31: "st"}.get(day, "th")), text
     return date
 
 
@@ -207,8 +205,7 @@ VALUES = {
         "sixteen seventeen eighteen nineteen".split(" ")
     )
 } | {
-    word: 10 * value
-    for value, word in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(" "), 2)
+    word: 10 * value for value, word in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(" "), 2)
 }
 
 

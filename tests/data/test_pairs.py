@@ -198,9 +198,7 @@ def test_an_empty_file(write, content):
 
 
 def test_no_such_file():
-    with pytest.raises(
-        DataError, match=r"no such file, nor built-in corpus: 'cmudct'; did you mean 'cmudict'\?"
-    ):
+    with pytest.raises(DataError, match=r"no such file, nor built-in corpus: 'cmudct'; did you mean 'cmudict'\?"):
         read_pairs("cmudct")
     with pytest.raises(DataError, match="no such file, nor built-in corpus: ''; known are: cmudict, copy"):
         read_pairs("")
@@ -281,9 +279,7 @@ def test_json_lines(write, name):
 
 
 def test_json_keys_can_be_chosen(write):
-    path = write(
-        gzip.compress(jsonl({"de": "ein", "en": "one", "lang": "xy", "tags": "no"}).encode()), "p.jsonl.gz"
-    )
+    path = write(gzip.compress(jsonl({"de": "ein", "en": "one", "lang": "xy", "tags": "no"}).encode()), "p.jsonl.gz")
     pair = read_pairs(path, source_column="de", target_column="en", tag_columns=["lang"]).pairs[0]
     assert pair == Pair("ein", "one", ("xy",), 1)
 
@@ -296,9 +292,7 @@ def test_json_sides_can_be_swapped_by_number(write):
 
 
 def test_json_without_target(write):
-    path = write(
-        jsonl({"source": "a"}, {"source": "b", "target": None}, {"source": "c", "target": "d"}), "p.jsonl"
-    )
+    path = write(jsonl({"source": "a"}, {"source": "b", "target": None}, {"source": "c", "target": "d"}), "p.jsonl")
     assert sides(read_pairs(path, need_target=False)) == [("a", None), ("b", None), ("c", "d")]
 
 

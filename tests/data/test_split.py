@@ -49,9 +49,7 @@ def test_shares_that_make_no_sense(share):
 
 
 def test_an_empty_side_is_an_error():
-    with pytest.raises(
-        DataError, match=r"10\.0% of 1 distinct sources leaves 2 pairs .* and 0 for development"
-    ):
+    with pytest.raises(DataError, match=r"10\.0% of 1 distinct sources leaves 2 pairs .* and 0 for development"):
         split([PAIRS[0], PAIRS[0]], 0.1)
     with pytest.raises(DataError, match="leaves 0 pairs to train on and 1 for development"):
         split(PAIRS[:1], 0.999999)

@@ -168,12 +168,8 @@ def test_every_number_has_a_signature_of_one_line() -> None:
     numbers = {name for name, value in scores.as_json().items() if isinstance(value, float)}
     assert numbers == set(scores.signatures)
     assert all("\n" not in line for line in scores.signatures.values())
-    assert scores.signatures["sequence_error"].startswith(
-        "seq_err|sources:2|refs:any|tok:characters|norm:nfc|v:"
-    )
-    assert scores.signatures["token_error"].startswith(
-        "tok_err|sources:2|refs:nearest|tok:characters|norm:nfc|"
-    )
+    assert scores.signatures["sequence_error"].startswith("seq_err|sources:2|refs:any|tok:characters|norm:nfc|v:")
+    assert scores.signatures["token_error"].startswith("tok_err|sources:2|refs:nearest|tok:characters|norm:nfc|")
     assert scores.signatures["token_error_by_line"].startswith("tok_err|lines:3|refs:1|tok:characters|")
     assert scores.signatures["word_error"].startswith("word_err|sources:2|refs:nearest|tok:space|")
     for part in (

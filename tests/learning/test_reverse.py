@@ -1,7 +1,7 @@
 """It learns a task whose alignment is known, and the model without attention does not.
 
-Strings of up to 30 letters are to be reversed; both models have the same sizes and see the same batches. The fixed vector
-is too small to hold 30 letters; attention only has to learn where to look: letter 31 - t at step t.
+Strings of up to 30 letters are to be reversed; both models have the same sizes and see the same batches. The fixed
+vector is too small to hold 30 letters; attention only has to learn where to look: letter 31 - t at step t.
 """
 
 import random

@@ -255,9 +255,7 @@ def test_many_maps_share_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert {"first", "third", "eins", "e"} <= set(svg_texts(path))
 
 
-@pytest.mark.parametrize(
-    ("count", "first"), [(1, "Donaudampfschifffahrt"), (5, "Donaudampfschifffahrt"), (5, "a")]
-)
+@pytest.mark.parametrize(("count", "first"), [(1, "Donaudampfschifffahrt"), (5, "Donaudampfschifffahrt"), (5, "a")])
 def test_nothing_overlaps_or_is_cut_off(count: int, first: str) -> None:
     from heedful.look import heatmap
 
@@ -298,8 +296,7 @@ def test_long_labels_are_turned_and_short_ones_are_not() -> None:
 
 def test_size_grows_with_the_tokens() -> None:
     sizes = [
-        np.asarray(draw(diagonal(["a"] * n)).figure.get_figure(root=True).get_size_inches())
-        for n in (3, 20, 40, 400)
+        np.asarray(draw(diagonal(["a"] * n)).figure.get_figure(root=True).get_size_inches()) for n in (3, 20, 40, 400)
     ]
     assert all((small < large).all() for small, large in itertools.pairwise(sizes))
     assert sizes[0].max() < 2.5  # a small map is no poster

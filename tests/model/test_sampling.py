@@ -23,13 +23,13 @@ def model_of(fusion: str, *, end: float = 1.0) -> Model:
 
 
 def own_inputs(model: Model, batch) -> Tensor:
-    """START, then what a teacher-forced pass predicts; never the end symbol, which no decoder reads."""
+    """START, then what a teacher-forced pass predicts; never a symbol that no decoder reads: padding, start, end."""
     given = inputs_of(batch)
     predicted = unrolled(model, batch)[0].argmax(-1)
     mixed = given.clone()
     for row in range(given.shape[0]):
         for time in range(1, given.shape[1]):
-            if predicted[row, time - 1] != Vocabulary.END:
+            if predicted[row, time - 1] > Vocabulary.END:
                 mixed[row, time] = predicted[row, time - 1]
     return mixed
 

@@ -18,6 +18,4 @@ def close(actual: Tensor, *expected: float) -> None:
 
 def drawn(shapes: dict[str, tuple[int, ...]], seed: int) -> dict[str, Tensor]:
     generator = torch.Generator().manual_seed(seed)
-    return {
-        key: torch.randn(shape, dtype=torch.float64, generator=generator) for key, shape in shapes.items()
-    }
+    return {key: torch.randn(shape, dtype=torch.float64, generator=generator) for key, shape in shapes.items()}

@@ -32,9 +32,7 @@ from torch import Tensor
 from .pieces import State, Step, attend, cell_step, part, sigmoid, zero_state
 
 
-def run_stack(
-    p: dict[str, Tensor], side: str, cell: str, x: Tensor, states: Sequence[State]
-) -> tuple[State, ...]:
+def run_stack(p: dict[str, Tensor], side: str, cell: str, x: Tensor, states: Sequence[State]) -> tuple[State, ...]:
     """One step of all layers of `side`, "enc" or "dec": the first reads x, each other the new h below it."""
     new = []
     for layer, state in enumerate(states, start=1):
@@ -49,9 +47,7 @@ def encode(
 ) -> tuple[list[Tensor], tuple[State, ...]]:
     """(h, last): the top layer's state (n) at every source word, and each layer's last state."""
     recurrent = "U" if cell == "paper_gru" else "W_hh"
-    states = tuple(
-        zero_state(cell, p[f"enc.{layer}.{recurrent}"].shape[1], p["E_x"]) for layer in range(1, layers + 1)
-    )
+    states = tuple(zero_state(cell, p[f"enc.{layer}.{recurrent}"].shape[1], p["E_x"]) for layer in range(1, layers + 1))
     h = []
     for s in range(len(x)):
         states = run_stack(p, "enc", cell, p["E_x"][x[s]], states)

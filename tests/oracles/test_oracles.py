@@ -148,14 +148,10 @@ def test_early_query_is_the_state_before_the_step():
 )
 def test_normaliser_and_temperature_reach_the_attention(score, options):
     # Scores 0 and .5 under sparsemax, or 0 and 2 ln 3 at temperature 2: weights 1/4 and 3/4.
-    (step,) = bahdanau.decode(
-        tiny_bahdanau(), [vec(0), vec(1)], State(vec(score)), [1], score="dot", **options
-    )
+    (step,) = bahdanau.decode(tiny_bahdanau(), [vec(0), vec(1)], State(vec(score)), [1], score="dot", **options)
     close(step.weights, 0.25, 0.75)
     h = [vec(0), vec(score / ((1 + tanh(1)) / 2))]  # h_1 = (1 + tanh(1)) / 2, as worked out below
-    (step,) = luong.decode(
-        tiny_luong(), h, [State(vec(1))], [1], y_0=0, score="dot", cell="paper_gru", **options
-    )
+    (step,) = luong.decode(tiny_luong(), h, [State(vec(1))], [1], y_0=0, score="dot", cell="paper_gru", **options)
     close(step.weights, 0.25, 0.75)
 
 
@@ -232,9 +228,7 @@ def test_each_decoder_layer_starts_at_its_own_state_and_the_top_asks():
     p = drawn(luong_shapes(8), 8)
     h, start = luong.encode(p, [5, 0, 3], layers=2)
     (step,) = luong.decode(p, h, start, [4], y_0=2)
-    first = cell_step(
-        "lstm", luong.part(p, "dec.1."), {"W": torch.cat([p["E_y"][2], vec(0, 0, 0, 0, 0)])}, start[0]
-    )
+    first = cell_step("lstm", luong.part(p, "dec.1."), {"W": torch.cat([p["E_y"][2], vec(0, 0, 0, 0, 0)])}, start[0])
     second = cell_step("lstm", luong.part(p, "dec.2."), {"W": first.h}, start[1])
     torch.testing.assert_close(step.states, (first, second))
     close(step.weights, *torch.softmax(torch.stack(h) @ p["W_a"].T @ second.h, 0).tolist())

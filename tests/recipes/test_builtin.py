@@ -37,7 +37,7 @@ def shrunken(name: str) -> Recipe:
     values = recipe.model_dump()
     for part in ("score", "readout", "scope"):
         for option in ("attention_size", "readout_size"):
-            if option in values["model"][part]:
+            if option in (values["model"][part] or {}):
                 values["model"][part][option] = 6
     return Recipe.model_validate(values)
 

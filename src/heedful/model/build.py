@@ -39,7 +39,7 @@ def build(
     scope: Spec = "global",
     normaliser: Spec = "softmax",
     attention_dropout: float = 0.0,
-    readout: Spec = "state_context",
+    readout: Spec | None = None,
     output_bias: bool = True,
     tied_embeddings: bool = False,
     zero_start: bool = False,
@@ -64,7 +64,7 @@ def build(
         scope: which source positions may answer.
         normaliser: scores to weights.
         attention_dropout: on the weights.
-        readout: what the output layer reads.
+        readout: what the output layer reads; by default "attentional" with fusion "late", else "state_context".
         output_bias: whether the output layer has a bias.
         tied_embeddings: the output matrix is the target embedding.
         zero_start: the start symbol is embedded as zeros (Bahdanau et al. 2015) rather than learned.
@@ -92,7 +92,11 @@ def build(
     sizes = {"embedding_size": embedding_size, "value_size": encoder.value_size, "dropout": dropout}
     attention = {"score": score, "scope": scope, "normaliser": normaliser, "dropout": attention_dropout}
     joined = _fusion(fusion, attention, layers=layers, sizes=sizes)
-    read = _part(readouts, readout, {"fusion": joined, "embedding_size": embedding_size, "hidden_size": decoder_size})
+    read = _part(
+        readouts,
+        readout or joined.default_readout,
+        {"fusion": joined, "embedding_size": embedding_size, "hidden_size": decoder_size},
+    )
     embedding = nn.Embedding(
         target_vocabulary_size, embedding_size, padding_idx=Vocabulary.START if zero_start else None
     )

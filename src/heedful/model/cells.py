@@ -125,7 +125,7 @@ class GRU(_Library):
         reset = torch.sigmoid(input_reset + recurrent_reset)  # r
         update = torch.sigmoid(input_update + recurrent_update)  # z
         new = torch.tanh(input_new + reset * recurrent_new)  # n
-        return HiddenState(torch.lerp(new, state.hidden, update))  # (1 - z) n + z h
+        return HiddenState(blend(new, state.hidden, update))  # (1 - z) n + z h
 
     def unroll(self, inputs: Tensor, state: CellState, lengths: Tensor | None = None) -> tuple[Tensor, HiddenState]:
         outputs, last = self._run(inputs, state, None)
@@ -180,7 +180,7 @@ class PaperGRU(Cell):
         input_gate, input_candidate = input_gates.split([2 * self.hidden_size, self.hidden_size], dim=-1)
         update, reset = torch.sigmoid(input_gate + recurrent_gates).chunk(2, dim=-1)  # z, r
         candidate = torch.tanh(input_candidate + self.candidate(reset * state.hidden))  # s~
-        return HiddenState(torch.lerp(state.hidden, candidate, update))  # (1 - z) s + z s~
+        return HiddenState(blend(state.hidden, candidate, update))  # (1 - z) s + z s~
 
     def unroll(self, inputs: Tensor, state: CellState, lengths: Tensor | None = None) -> tuple[Tensor, HiddenState]:
         outputs = []
@@ -189,6 +189,13 @@ class PaperGRU(Cell):
             outputs.append(state.hidden)
         stacked = torch.stack(outputs, dim=1)
         return stacked, HiddenState(stacked[:, -1] if lengths is None else _at(stacked, lengths))
+
+
+def blend(first: Tensor, second: Tensor, weight: Tensor) -> Tensor:
+    """(1 - weight) * first + weight * second; under mixed precision the operands may differ in type."""
+    if first.dtype == second.dtype == weight.dtype:
+        return torch.lerp(first, second, weight)
+    return first + weight * (second - first)
 
 
 def _at(outputs: Tensor, lengths: Tensor) -> Tensor:

@@ -26,6 +26,7 @@ class Fusion(nn.Module, ABC):
 
     row_convention = "predicted"  # the word that a row of weights belongs to; "input" = y_{t-1}
     attentional_size: int | None = None
+    default_readout = "state_context"
 
     def __init__(self, *, context_size: int, stack: Stack) -> None:
         super().__init__()

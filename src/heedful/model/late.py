@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from heedful.attention import Attention, Memory
 from heedful.errors import RecipeError
-from heedful.model.cells import Cell
+from heedful.model.cells import Cell, blend
 from heedful.model.encoder import Encoded
 from heedful.model.fusion import FixedVector, Fusion, fusions
 from heedful.model.stack import Stack
@@ -32,6 +32,8 @@ class Late(Fusion):
         attentional_size: of h~_t; by default, and with a gate always, the size of h_t.
         rows: the word that a row of weights belongs to: "predicted" (y_t) or "input" (y_{t-1}).
     """
+
+    default_readout = "attentional"
 
     def __init__(
         self,
@@ -114,7 +116,7 @@ class Late(Fusion):
         if self.gate is None:
             return torch.tanh(self.combine(both))  # tanh(W_c [c; h])
         gate = torch.sigmoid(self.gate(both))  # g
-        return torch.lerp(hidden, torch.tanh(self.combine(context)), gate)  # g tanh(W_c c) + (1 - g) h
+        return blend(hidden, torch.tanh(self.combine(context)), gate)  # g tanh(W_c c) + (1 - g) h
 
     def _feeds(self) -> bool:
         return self.input_feeding

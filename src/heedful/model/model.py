@@ -138,8 +138,8 @@ class Model(nn.Module):
         predicted = self.decoder.logits(self._unroll(batch, inputs)).argmax(-1)  # (B, T), for y_1 .. y_T
         own = torch.rand(inputs.shape, device=inputs.device) < own_words
         shifted = torch.cat([inputs[:, :1], predicted[:, :-1]], dim=1)
-        # The end symbol is no input: a decoder never reads it.
-        own = own & (shifted != Vocabulary.END)
+        # A decoder never reads padding, the start symbol again, or the end symbol.
+        own = own & (shifted > Vocabulary.END)
         return torch.where(own, shifted, inputs)
 
 

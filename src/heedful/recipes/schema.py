@@ -76,7 +76,7 @@ class ModelRecipe(_Table):
     scope: Part = Field(default="global")  # pyright: ignore[reportAssignmentType]
     normaliser: Part = Field(default="softmax")  # pyright: ignore[reportAssignmentType]
     attention_dropout: Share = 0.0
-    readout: Part = Field(default="state_context")  # pyright: ignore[reportAssignmentType]
+    readout: Annotated[PartRecipe | None, BeforeValidator(_as_table), NoneIsAWord] = None
     output_bias: bool = True
     tied_embeddings: bool = False
     zero_start: bool = False
