@@ -35,9 +35,17 @@ class Notes:
         """Take note of the answers to one source."""
         if not found[0].finished:
             self._cut.append(pair.line)
+        if not pair.source.strip():  # a blank source is not read
+            return
         tokens = self._codec.source_tokeniser.split(pair.source)
-        self._symbols += len(tokens)
-        for token in self._codec.source_tokeniser.labels_of(self._codec.source_vocabulary.unknown(tokens)):
+        self._symbols += len(pair.tags) + len(tokens)
+        vocabulary = self._codec.source_vocabulary
+        tags = [
+            tag
+            for tag, known in zip(pair.tags, vocabulary.ids((), pair.tags), strict=True)
+            if known == vocabulary.UNKNOWN
+        ]
+        for token in (*tags, *self._codec.source_tokeniser.labels_of(vocabulary.unknown(tokens))):
             self._unknown[token] = self._unknown.get(token, 0) + 1
 
     def tell(self, message: Message) -> None:

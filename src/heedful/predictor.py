@@ -81,8 +81,7 @@ class Predictor:
     ) -> list[list[Prediction]]:
         """The n best answers to each pair's source (targets are not looked at), in the order of `pairs`."""
         penalty = self.settings.length_penalty if length_penalty is None else length_penalty
-        if not penalty >= 0:
-            raise RecipeError(f"length_penalty must be 0 or more, got {penalty}")
+        _check_search(penalty, batch_size)
         width = beam_size or self.settings.beam
         answers: list[list[Prediction]] = [[BLANK] for _ in pairs]
         asked = [index for index, pair in enumerate(pairs) if pair.source.strip()]
@@ -107,6 +106,7 @@ class Predictor:
     ) -> list[Prediction]:
         """Each pair's own target as an answer: its scores and its alignment."""
         penalty = self.settings.length_penalty if length_penalty is None else length_penalty
+        _check_search(penalty, batch_size)
         answers: list[Prediction] = [BLANK] * len(pairs)
         examples = []
         for index, pair in enumerate(pairs):
@@ -126,7 +126,7 @@ class Predictor:
 
     def _batches(self, examples: Sequence[Example], batch_size: int | None) -> Iterator[tuple[Batch, list[Example]]]:
         device = next(self.model.parameters()).device
-        for places in in_order(examples, batch_size or self.settings.batch_size):
+        for places in in_order(examples, self.settings.batch_size if batch_size is None else batch_size):
             members = [examples[place] for place in places]
             yield to_device(collate(members), device), members
 
@@ -202,6 +202,13 @@ class Predictor:
             source_positions=source.positions,
             target_end=finished,
         )
+
+
+def _check_search(length_penalty: float, batch_size: int | None) -> None:
+    if not 0 <= length_penalty < 100:
+        raise RecipeError(f"length_penalty must be from 0 to 100, got {length_penalty}")
+    if batch_size is not None and batch_size < 1:
+        raise RecipeError(f"batch_size must be at least 1, got {batch_size}")
 
 
 def to_device(batch: Batch, device: torch.device) -> Batch:

@@ -64,7 +64,8 @@ def save_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: dict[str, 
     from safetensors import SafetensorError
     from safetensors.torch import save_file
 
-    header = {key: json.dumps(value) for key, value in metadata.items()}
+    # One entry: the library writes several in random order, and the same run should be the same bytes.
+    header = {"heedful": json.dumps(metadata)}
     copies = {name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}
 
     def write(temporary: str) -> None:
@@ -88,7 +89,7 @@ def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         raise RunError(f"{path}: is missing; expected a run folder with {RECIPE}, {VOCABULARY} and {path.name}")
     try:
         with safe_open(str(path), framework="pt") as file:
-            metadata = {key: json.loads(value) for key, value in (file.metadata() or {}).items()}
+            metadata = json.loads((file.metadata() or {}).get("heedful", "{}"))
             return {name: file.get_tensor(name) for name in file.keys()}, metadata  # noqa: SIM118
     except (SafetensorError, OSError, ValueError) as error:
         raise RunError(f"{path}: expected a whole safetensors file, got a damaged one: {error}") from None
@@ -141,9 +142,12 @@ def load_model(folder: Path, recipe: Recipe, codec: Codec, file: str = WEIGHTS) 
     Raises:
         RunError: weights are missing, damaged, of other sizes, or belong to other vocabularies.
     """
+    import torch
+
     tensors, metadata = load_tensors(folder / file)
     check_identity(folder / file, metadata, codec)
-    model = make_model(recipe, codec)
+    with torch.random.fork_rng(devices=[]):  # what is drawn here is overwritten at once
+        model = make_model(recipe, codec)
     set_weights(model, tensors, folder / file)
     return model.eval()
 

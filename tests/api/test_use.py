@@ -139,6 +139,16 @@ def test_evaluate_scores_what_predict_says(run, tmp_path):
     assert max(seen) == 40
 
 
+def test_evaluate_searches_as_it_is_told(run, tmp_path):
+    """The answers of one search, given as targets, are all right by the same search, and not by others."""
+    options = {"beam": 7, "length_penalty": 0.0}
+    answers = [(word, answer.text) for word, answer in zip(WORDS, run.predict(WORDS, **options), strict=True)]
+    path = write_pairs(tmp_path / "pairs.tsv", ((word, text) for word, text in answers if text))
+    assert heedful.evaluate(run, path, **options).sequence_error == 0
+    assert heedful.evaluate(run, path, beam=1).sequence_error > 0
+    assert heedful.evaluate(run, path, beam=7, length_penalty=5.0).sequence_error > 0
+
+
 def test_reversed_sources_are_shown_as_they_were_written(pairs, tmp_path):
     folder = train_tiny(pairs, tmp_path / "run", set={"data.reverse_source": True, "train.updates": 3})
     (answer,) = heedful.load(folder).predict(["abcd"])

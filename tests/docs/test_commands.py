@@ -17,6 +17,7 @@ PAGES = sorted(path.name for path in DOCS.glob("*.md"))
 def commands(page):
     """The arguments of each ``heedful ...`` in the page's shell blocks."""
     for block in blocks(page, "sh"):
+        block = block.replace("\\\n", " ")  # one command over several lines
         for line in re.sub(r"<<'(\w+)'.*?^\1$", "", block, flags=re.MULTILINE | re.DOTALL).splitlines():
             for part in re.split(r"\s\|\s", line):
                 words = shlex.split(part, comments=True)

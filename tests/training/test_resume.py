@@ -28,6 +28,7 @@ MOMENTS = {
     "later validation": ("look", 3),
     "last update": ("update", 23),
 }
+CLOCK = {"train.checkpoint_minutes": 1e-9}  # a checkpoint after every update
 
 
 def breaking_off(kind: str, count: int) -> Recorder:
@@ -47,13 +48,13 @@ def straight(pairs, tmp_path_factory):
     return folder, recorder
 
 
-@pytest.mark.parametrize("moment", MOMENTS)
-def test_stopped_and_resumed_is_as_straight(pairs, tmp_path, straight, moment):
+@pytest.mark.parametrize(("moment", "clock"), [*((moment, {}) for moment in MOMENTS), ("middle of an epoch", CLOCK)])
+def test_stopped_and_resumed_is_as_straight(pairs, tmp_path, straight, moment, clock):
     folder, without_stop = straight
     recorder = breaking_off(*MOMENTS[moment])
     out = tmp_path / "run"
     with pytest.raises(KeyboardInterrupt):
-        train_tiny(pairs, out, set=SETTINGS, reporter=recorder)
+        train_tiny(pairs, out, set={**SETTINGS, **clock}, reporter=recorder)
     heedful.load(out)  # whatever the moment, there is a model
     resume(pairs, out, reporter=recorder)
 
@@ -85,7 +86,7 @@ def test_there_is_a_checkpoint_before_the_first_update(pairs, tmp_path):
 
 def test_checkpoints_by_the_clock(pairs, tmp_path):
     """Without a validation in between, work is saved every `checkpoint_minutes`."""
-    settings = {"train.checkpoint_minutes": 1e-9, "train.validate_every": 100.0}
+    settings = {**CLOCK, "train.validate_every": 100.0}
     with pytest.raises(KeyboardInterrupt):
         train_tiny(pairs, tmp_path / "run", set=settings, reporter=breaking_off("update", 9))
     # The update that was under way is the only one that is lost.

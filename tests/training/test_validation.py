@@ -161,12 +161,12 @@ def test_the_training_mode_is_put_back(pairs, tmp_path):
 # What is not a number.
 
 
-def poisoned(monkeypatch, update: int) -> None:
-    """The weights become NaN with this update, counted from 1."""
+def poisoned(monkeypatch, update: int, poison: float = math.nan) -> None:
+    """This update, counted from 1, has a rate that makes the weights no numbers, or too large for any."""
     honest = loop.learning_rate
 
     def rate(recipe, *, share, updates):
-        return math.nan if updates == update - 1 else honest(recipe, share=share, updates=updates)
+        return poison if updates == update - 1 else honest(recipe, share=share, updates=updates)
 
     monkeypatch.setattr(loop, "learning_rate", rate)
 
@@ -202,12 +202,13 @@ def test_a_loss_that_is_no_number_stops_training_and_names_the_lines(pairs, tmp_
 
 
 @pytest.mark.parametrize("metric", ["sequence_error", "bleu", "loss"])
-def test_weights_that_are_no_numbers_are_never_best_nor_saved(pairs, tmp_path, monkeypatch, metric):
+@pytest.mark.parametrize("poison", [math.nan, 1e38])
+def test_weights_that_are_no_numbers_are_never_best_nor_saved(pairs, tmp_path, monkeypatch, metric, poison):
     """Even if nothing has been measured before, so that a sequence error of 100 % would be the best so far."""
-    poisoned(monkeypatch, 1)
+    poisoned(monkeypatch, 1, poison)
     recorder = Recorder()
     settings = {"train.batch_tokens": 9999, "train.updates": 3, "train.metric": metric}  # a batch is an epoch
-    with pytest.raises(TrainingError, match="nan"):
+    with pytest.raises(TrainingError, match="nan|inf"):
         train_tiny(pairs, tmp_path / "run", set=settings, reporter=recorder)
     assert not any(look.best for look in recorder.looks)
     for name in ("model.safetensors", "checkpoint.safetensors"):

@@ -130,7 +130,7 @@ def evaluate(
 ) -> None:
     """Answer the sources of PAIRS and score the answers against the targets."""
     import heedful
-    from heedful.cli.show import Counter, note, scores_table
+    from heedful.cli.show import Counter, note, scores_table, write
 
     with Counter("evaluating") as progress:
         scores = heedful.evaluate(
@@ -142,7 +142,7 @@ def evaluate(
             progress=progress,
             message=note,
         )
-    typer.echo(json_.dumps(scores.as_json()) if json else scores_table(scores))
+    write(json_.dumps(scores.as_json()) if json else scores_table(scores))
 
 
 @app.command()
@@ -192,9 +192,9 @@ def demo(
 def recipes(context: typer.Context) -> None:
     """List the built-in recipes, or copy one to edit."""
     if context.invoked_subcommand is None:
-        from heedful.cli.show import recipe_list
+        from heedful.cli.show import recipe_list, write
 
-        typer.echo(recipe_list())
+        write(recipe_list())
 
 
 @recipes_app.command("copy")
@@ -203,7 +203,8 @@ def copy_recipe(
     to: Annotated[Path, typer.Argument(help="The file or folder to write to.", show_default=False)],
 ) -> None:
     """Copy a built-in recipe, with its comments, to a file."""
+    from heedful.cli.show import write
     from heedful.recipes import copy
 
     path = copy(name, to)
-    typer.echo(f"{path} written; train with it: heedful train PAIRS --recipe {path} --out RUN")
+    write(f"{path} written; train with it: heedful train PAIRS --recipe {path} --out RUN")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -79,6 +80,26 @@ class TrainingProgress:
             f"sequence error {scores['sequence_error']:.1f} %  token error {scores['token_error']:.1f} %  "
             f"BLEU {scores['bleu']:.1f}" + ("  best" if validated.best else "")
         )
+
+
+def write(text: str) -> None:
+    """One line on standard output, as UTF-8 whatever the locale.
+
+    Whoever reads us may stop when it has enough: that is no error, and ends the command quietly.
+
+    Raises:
+        RunError: the line cannot be written, for instance to a full disk.
+    """
+    from heedful.errors import RunError
+
+    try:
+        sys.stdout.buffer.write(text.encode("utf-8") + b"\n")
+        sys.stdout.buffer.flush()
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what is flushed at exit
+        if isinstance(error, BrokenPipeError):
+            raise SystemExit(0) from None
+        raise RunError(f"standard output: cannot be written: {error.strerror}") from None
 
 
 def note(text: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -29,13 +28,13 @@ def predict_lines(
 ) -> None:
     """Predict each line of `file` or of standard input, and write the answers to standard output."""
     from heedful.api.run import check_beam, load
-    from heedful.cli.show import Counter, note
+    from heedful.cli.show import Counter, note, write
     from heedful.notes import Notes
 
     loaded = load(run)
     pairs_read = _pairs(file, loaded)
     width = check_beam(beam, n_best, loaded.recipe.predict.beam)
-    size = batch_size or loaded.recipe.predict.batch_size
+    size = loaded.recipe.predict.batch_size if batch_size is None else batch_size
     notes = Notes(loaded.codec)
     with Counter("predicting") as progress:
         for pairs in _chunks(pairs_read, 16 * size):
@@ -50,14 +49,14 @@ def predict_lines(
             )
             for pair, found in zip(pairs, answers, strict=True):
                 notes.add(pair, found)
-                _write(_object(pair, found, n_best) if as_json else found[0].text)
+                write(_object(pair, found, n_best) if as_json else found[0].text.replace("\n", " "))
     notes.tell(note)
 
 
 def align_lines(run: str, pairs: str, *, plot: Path | None, line: int, batch_size: int | None, as_json: bool) -> None:
     """Align each pair; write Pharaoh lines or JSON, and draw one pair."""
     import heedful
-    from heedful.cli.show import Counter, note
+    from heedful.cli.show import Counter, note, write
 
     with Counter("aligning") as progress:
         alignments = heedful.align(run, pairs, batch_size=batch_size, progress=progress, message=note)
@@ -69,30 +68,34 @@ def align_lines(run: str, pairs: str, *, plot: Path | None, line: int, batch_siz
         save(alignments[line - 1], plot)
         print(f"{plot} shows pair {line}", file=sys.stderr)
     for alignment in alignments:
-        _write(json.dumps(alignment.to_json(), ensure_ascii=False) if as_json else alignment.pharaoh())
+        write(json.dumps(alignment.to_json(), ensure_ascii=False) if as_json else alignment.pharaoh())
 
 
 def score_lines(run: str, pairs: str, *, length_penalty: float | None, batch_size: int | None, as_json: bool) -> None:
     """Score each pair's target; write one number a line, or JSON."""
     import heedful
-    from heedful.cli.show import Counter, note
+    from heedful.cli.show import Counter, note, write
 
     with Counter("scoring") as progress:
         scored = heedful.score(
             run, pairs, length_penalty=length_penalty, batch_size=batch_size, progress=progress, message=note
         )
     for prediction in scored:
-        _write(json.dumps(_answer(prediction), ensure_ascii=False) if as_json else f"{prediction.score:.6f}")
+        write(json.dumps(_answer(prediction), ensure_ascii=False) if as_json else f"{prediction.score:.6f}")
 
 
 def _pairs(file: Path | None, run: Run) -> Iterable[Pair]:
     """The sources to predict: numbered lines of text (only LF and CR LF end one), or JSON lines."""
     from heedful.training.train import read
 
-    if file is not None and not file.is_file():
+    if file is not None and (not file.exists() or file.is_dir()):
         raise DataError(f"no such file: {str(file)!r}")
+    if file is None and sys.stdin is None:
+        raise DataError("standard input is closed; name a file")
     if file is not None and file.name.lower().removesuffix(".gz").endswith((".jsonl", ".json")):
-        return read(file, run.recipe.data, need_target=False).pairs
+        # A line for a line: here a bad one is always an error.
+        data = run.recipe.data.model_copy(update={"bad_lines": "error"})
+        return read(file, data, need_target=False).pairs
     name = str(file) if file is not None else "standard input"
     return (run.as_pair(text, line) for line, text in _decoded(name, file))
 
@@ -125,16 +128,6 @@ def _chunks(pairs: Iterable[Pair], size: int) -> Iterator[list[Pair]]:
             chunk = []
     if chunk:
         yield chunk
-
-
-def _write(text: str) -> None:
-    """One line, as UTF-8 whatever the locale. Whoever reads us may stop when it has enough: that is no error."""
-    try:
-        sys.stdout.buffer.write(text.encode("utf-8") + b"\n")
-        sys.stdout.buffer.flush()
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the flush at exit
-        raise SystemExit(0) from None
 
 
 def _object(pair: Pair, found: Sequence[Prediction], n_best: int) -> str:

@@ -7,6 +7,7 @@ import io
 from pathlib import Path
 from typing import Any
 
+from heedful.errors import RunError
 from heedful.files import write_atomically
 from heedful.runs import LOG
 from heedful.training.events import Validated
@@ -21,14 +22,20 @@ class Log:
         folder: of the run.
         updates: where the run stands.
         tensorboard: also write TensorBoard's event files into ``FOLDER/tensorboard``.
+
+    Raises:
+        RunError: the log that is there was edited.
     """
 
     def __init__(self, folder: Path, *, updates: int, tensorboard: bool) -> None:
         self.path = folder / LOG
         self.rows: list[dict[str, Any]] = []
         if self.path.is_file():
-            with open(self.path, encoding="utf-8", newline="") as file:
-                self.rows = [row for row in csv.DictReader(file) if int(row["updates"]) <= updates]
+            try:
+                with open(self.path, encoding="utf-8", newline="") as file:
+                    self.rows = [row for row in csv.DictReader(file) if int(row["updates"]) <= updates]
+            except (KeyError, TypeError, ValueError) as error:
+                raise RunError(f"{self.path}: expected the log as it was written, got {error!r}") from None
         self.board = _board(folder) if tensorboard else None
 
     def write(self, validated: Validated, learning_rate: float) -> None:

@@ -17,6 +17,7 @@ from heedful.errors import TrainingError
 from heedful.model import Loss, Model
 from heedful.predictor import to_device
 from heedful.recipes import Recipe
+from heedful.runs import WEIGHTS, check_identity, load_tensors
 from heedful.training.checkpoint import load_checkpoint, save_checkpoint, save_weights
 from heedful.training.events import Reporter, Update, Validated
 from heedful.training.log import Log
@@ -54,6 +55,7 @@ class Loop:
         Raises:
             RunError: it is missing or damaged, or belongs to other data, vocabularies or sizes.
         """
+        check_identity(self.folder / WEIGHTS, load_tensors(self.folder / WEIGHTS)[1], self.codec)
         self.progress = load_checkpoint(self.folder, self.model, self.optimiser, codec=self.codec, data=self.data)
         if self._done():
             self.reporter.message("nothing left to train: the budget or the patience is used up")

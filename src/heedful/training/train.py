@@ -49,8 +49,6 @@ def train(
     train_pairs, dev_pairs = _parts(pairs, dev, recipe.data, reporter)
     train_pairs = _short_enough(train_pairs, recipe.data, reporter)
     codec = described.codec if described else make_codec(train_pairs, recipe.data)
-    _report_sizes(train_pairs, dev_pairs, codec, reporter)
-    _report_rarity(train_pairs, codec, reporter)
     # Whatever training draws, the caller's random state is as it was before.
     with torch.random.fork_rng():
         torch.manual_seed(recipe.train.seed)
@@ -59,6 +57,8 @@ def train(
         if described is None and accelerator.is_main_process:
             save_description(prepare_folder(out, overwrite=overwrite), recipe, codec)
         accelerator.wait_for_everyone()
+        _report_sizes(train_pairs, dev_pairs, codec, reporter)
+        _report_rarity(train_pairs, codec, reporter)
         loop = _loop(recipe, codec, model, Path(out), train_pairs, dev_pairs, accelerator, reporter)
         if resume:
             loop.restore()
@@ -153,6 +153,8 @@ def _parts(
         if text := skipped(corpus):
             reporter.message(text)
     if dev is None:
+        if data.dev_share == 0:
+            raise DataError("nothing to validate on: data.dev_share is 0, and no dev pairs are given")
         return split(corpora[0].pairs, data.dev_share)
     train_pairs, dev_pairs = (corpus.pairs for corpus in corpora)
     known = {(pair.source, pair.tags) for pair in train_pairs}
@@ -219,6 +221,8 @@ def _only_training(settings: Settings) -> Settings:
     for key in keys:
         if not str(key).strip().startswith("train."):
             raise RecipeError(f"a run that is resumed may only change settings of [train], got {key!r}")
+        if str(key).strip() == "train.optimiser":
+            raise RecipeError("a run cannot be resumed with another optimiser: train.optimiser must stay as it is")
     return settings
 
 

@@ -10,6 +10,7 @@ import torch
 from heedful.data.batches import Example, collate, in_order
 from heedful.data.codec import Codec
 from heedful.data.pairs import Pair
+from heedful.errors import TrainingError
 from heedful.evaluation import evaluate_texts
 from heedful.model import Model
 from heedful.predictor import Predictor, to_device
@@ -33,11 +34,21 @@ class Validator:
     pairs: Sequence[Pair]
 
     def __call__(self, model: Model) -> tuple[float, dict[str, float]]:
-        """(loss in nats a target token under teacher forcing, scores from decoding); the mode is put back."""
+        """(loss in nats a target token under teacher forcing, scores from decoding); the mode is put back.
+
+        Raises:
+            TrainingError: the loss is not a number.
+        """
         training = model.training
         model.eval()
         try:
-            return self._loss(model), self._scores(model)
+            loss = self._loss(model)
+            if loss != loss:
+                raise TrainingError(
+                    f"the development loss is {loss}; training stopped, the best weights so far are kept. "
+                    "A lower train.learning_rate or train.clip_norm may help"
+                )
+            return loss, self._scores(model)
         finally:
             model.train(training)
 
