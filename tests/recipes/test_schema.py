@@ -147,7 +147,7 @@ def test_an_option_is_added_to_a_part():
         "name": "additive",
         "attention_size": 7,
     }
-    fusion = load("g2p", ["model.fusion.input_feeding=true"]).model.fusion.model_dump()
+    fusion = load("translation", ["model.fusion.input_feeding=true"]).model.fusion.model_dump()
     assert fusion == {"name": "late", "combine": "concat", "input_feeding": True}
     normaliser = load("tiny", ["model.normaliser.temperature=2"]).model.normaliser.model_dump()
     assert normaliser == {"name": "softmax", "temperature": 2}
@@ -220,7 +220,7 @@ def test_a_file_wins_over_a_built_in_name(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert load("tiny").train.epochs == 10
     (tmp_path / "g2p").mkdir()
-    assert load("g2p").model.cell == "lstm"  # a folder is no recipe
+    assert load("g2p").model.cell == "gru"  # a folder is no recipe
     (tmp_path / "tiny").write_text("[train]\nepochs = 77\n")
     assert load("tiny").train.epochs == 77
     assert load(tmp_path / "tiny") == load("tiny")
