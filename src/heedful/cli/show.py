@@ -62,7 +62,7 @@ class TrainingProgress:
         self._bar.stop()
 
     def message(self, text: str) -> None:
-        self._bar.console.print(text, markup=False, soft_wrap=True)
+        self._bar.console.print(text, markup=False, emoji=False, soft_wrap=True)
 
     def update(self, update: Update) -> None:
         self._bar.update(

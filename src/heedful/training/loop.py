@@ -106,7 +106,7 @@ class Loop:
         progress.updates += 1
         progress.loss_total += float(loss.plain)
         progress.loss_tokens += int(loss.tokens)
-        progress.seconds = time.monotonic() - self._since
+        progress.seconds = self._seconds()
         self._tell(share, mean, rate, int(loss.tokens))
 
     def _look(self, batches: int) -> None:
@@ -130,7 +130,7 @@ class Loop:
             progress.best, progress.best_loss, progress.bad_validations = value, dev_loss, 0
         else:
             progress.bad_validations += 1
-        progress.seconds = time.monotonic() - self._since
+        progress.seconds = self._seconds()
         train_loss = progress.loss_total / max(progress.loss_tokens, 1)
         looked = Validated(progress.updates, epochs, progress.seconds, train_loss, dev_loss, scores, best)
         progress.validated_at, progress.loss_total, progress.loss_tokens = epochs, 0.0, 0
@@ -172,6 +172,15 @@ class Loop:
             updates=progress.updates,
             seconds=progress.seconds,
         )
+
+    def _seconds(self) -> float:
+        """Spent so far, by the main process's clock: all processes must agree on when the budget is used up."""
+        seconds = time.monotonic() - self._since
+        if self.accelerator.num_processes > 1:
+            from accelerate.utils import broadcast_object_list
+
+            (seconds,) = broadcast_object_list([seconds])
+        return seconds
 
     def _done(self) -> bool:
         patience = self.recipe.train.patience

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -43,7 +44,7 @@ class Validator:
         model.eval()
         try:
             loss = self._loss(model)
-            if loss != loss:
+            if not math.isfinite(loss):
                 raise TrainingError(
                     f"the development loss is {loss}; training stopped, the best weights so far are kept. "
                     "A lower train.learning_rate or train.clip_norm may help"
