@@ -104,12 +104,21 @@ def test_devanagari_and_ipa_in_the_c_locale(tmp_path):
     assert b"source symbols were never seen in training" in done.stderr
 
 
+# A shell starts its background jobs deaf to Ctrl-C, and this test may run in one.
+PROGRAM = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from heedful.cli import main
+main()
+"""
+
+
 def test_ctrl_c(pairs, tmp_path):
     """130, a word about it, and what was saved can be used and gone on with."""
     out = tmp_path / "run"
     endless = [*SETS, "--set=train.updates=1000000", "--set=train.validate_every=1"]
     process = subprocess.Popen(
-        [sys.executable, "-m", "heedful", "train", str(pairs), "--recipe=tiny", f"--out={out}", *endless],
+        [sys.executable, "-c", PROGRAM, "train", str(pairs), "--recipe=tiny", f"--out={out}", *endless],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
