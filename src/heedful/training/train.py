@@ -65,6 +65,8 @@ def train(
             if accelerator.is_main_process:
                 save_description(Path(out), recipe, codec)
         loop.run()
+    accelerator.wait_for_everyone()
+    accelerator.end_training()  # several processes part in order; one that just left would abort the others
     return Path(out)
 
 
