@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 
 from heedful.api.run import Run, check_beam, loaded
+from heedful.data.pairs import Corpus
 from heedful.evaluation import Scores, evaluate_texts
 from heedful.notes import Message, Notes, skipped
-from heedful.predictor import Progress
+from heedful.predictor import Prediction, Progress
 from heedful.training.train import read
 
 
@@ -48,12 +50,7 @@ def evaluate(
         progress=progress,
     )
     if message is not None:
-        notes = Notes(run.codec)
-        for pair, found in zip(corpus.pairs, answers, strict=True):
-            notes.add(pair, found)
-        notes.tell(message)
-        if text := skipped(corpus):
-            message(text)
+        _tell(run, corpus, answers, message)
     return evaluate_texts(
         [(pair.source, pair.tags) for pair in corpus.pairs],
         [best.text for best, *_ in answers],
@@ -63,3 +60,12 @@ def evaluate(
         token_name=run.recipe.data.target_tokens.name,
         bleu_tokenizer=run.recipe.predict.bleu_tokenizer,
     )
+
+
+def _tell(run: Run, corpus: Corpus, answers: Sequence[Sequence[Prediction]], message: Message) -> None:
+    notes = Notes(run.codec)
+    for pair, found in zip(corpus.pairs, answers, strict=True):
+        notes.add(pair, found)
+    notes.tell(message)
+    if text := skipped(corpus):
+        message(text)

@@ -10,7 +10,7 @@ from torch import nn
 from heedful.attention import Attention, normalisers, scopes, scores
 from heedful.data.vocabulary import Vocabulary
 from heedful.errors import RecipeError
-from heedful.model.cells import Cell, cells
+from heedful.model.cells import cells
 from heedful.model.encoder import Encoder
 from heedful.model.fusion import Fusion, fusions
 from heedful.model.initialise import initialise
@@ -146,6 +146,3 @@ def _check_counts(**counts: tuple[int, int]) -> None:
     for name, (count, most) in counts.items():
         if not 1 <= count <= most:
             raise RecipeError(f"{name} must be from 1 to {most}, got {count}")
-
-
-__all__ = ["Cell", "Spec", "build", "split_spec"]
