@@ -20,6 +20,7 @@ from heedful.cli.app import app
 from heedful.data import tokenisers
 from heedful.model import build, cells, fusions, readouts, starts
 from heedful.model.initialise import initialisations
+from heedful.options import option_types
 from heedful.recipes import Recipe, built_in
 
 FOLDER = Path(__file__).parent
@@ -129,6 +130,7 @@ MEANINGS: dict[str, str] = {
     "data.target_column": "column of the target, likewise",
     "data.tag_columns": "columns (keys) of tags; JSON lines without it use the key `tags`",
     "data.tag_separator": "between two tags in one cell",
+    "data.normalisation": "Unicode form that texts and tags are brought into where they come in",
     "data.bad_lines": '"error" stops at the first bad line, "skip" leaves bad lines out and says so',
     "data.source_tokens": "how sources are cut into tokens",
     "data.target_tokens": "how targets are cut into tokens",
@@ -152,21 +154,18 @@ MEANINGS: dict[str, str] = {
     "train.halvings": 'with "halving": how many there are',
     "train.warmup_updates": "the rate rises linearly over that many updates",
     "train.clip_norm": "gradients with a larger L2 norm are scaled down to it",
-    "train.label_smoothing": "share of the probability that is spread evenly over the vocabulary",
+    "train.label_smoothing": "share of the probability that is spread evenly over all symbols that can be written",
     "train.scheduled_sampling": "chance, at the end of the budget, that an input word is the model's own; grows from 0",
     "train.metric": "what decides which weights are the best; all but loss are measured by greedy decoding",
     "train.validate_every": "epochs from one validation to the next; 0.5 is twice an epoch",
     "train.validation_size": "how many development pairs are looked at, evenly spread over the file",
     "train.patience": "stop after this many validations without a new best",
     "train.checkpoint_minutes": "how often to save between validations",
+    "train.keep": "how many validations' weights to keep, the latest, in the run's folder `kept`: for averages",
     "train.seed": "of the first weights, the batches and dropout",
     "train.device": '"auto" takes a GPU if there is one',
     "train.precision": "automatic mixed precision",
     "train.tensorboard": "also write TensorBoard's files (extra `tensorboard`)",
-    "predict.beam": "hypotheses kept at each step; 1 is greedy search",
-    "predict.length_penalty": "answers are ranked by log-probability / length ** this",
-    "predict.max_length_ratio": "an answer has at most ratio x source length + extra symbols, ends counted",
-    "predict.max_length_extra": "see max_length_ratio",
     "predict.batch_size": "sentences at once; changes speed, never answers",
     "predict.bleu_tokenizer": 'sacreBLEU\'s: "13a" for ordinary text, "none" for text that is tokenised already',
 }
@@ -176,6 +175,7 @@ def recipes() -> str:
     """Every key of a recipe, and the built-in recipes."""
     texts = ["# Recipes", NOTE, _RECIPES_INTRODUCTION]
     meanings = MEANINGS | {f"model.{name}": text for name, text in _arguments(build).items()}
+    meanings |= {f"predict.{name}": _small(text) for name, (_, text) in option_types().items()}
     schema = Recipe.model_json_schema()
     for table in schema["properties"]:
         kind = Recipe.model_fields[table].annotation
@@ -192,6 +192,11 @@ def recipes() -> str:
     for name, text in built_in().items():
         texts += [f"## {name}", _fenced("toml", text.rstrip())]
     return _page(texts)
+
+
+def _small(sentence: str) -> str:
+    """A help text as a cell of a table: no capital, no full stop."""
+    return sentence[0].lower() + sentence[1:].rstrip(".")
 
 
 _RECIPES_INTRODUCTION = """
@@ -233,7 +238,8 @@ def _type(field: Mapping[str, Any]) -> str:
         return f"list of: {_type(field['items'])}"
     name = {"integer": "integer", "number": "number", "boolean": "boolean", "string": "string", "null": "none"}
     signs = {"minimum": ">=", "exclusiveMinimum": ">", "maximum": "<=", "exclusiveMaximum": "<"}
-    limits = [f"{sign} {field[key]:g}" for key, sign in signs.items() if key in field]
+    # A limit that is only the machine's is none that a reader asks for.
+    limits = [f"{sign} {field[key]:g}" for key, sign in signs.items() if abs(field.get(key, 1e18)) < 1e18]
     return " ".join([name[field["type"]], ", ".join(limits)]).strip()
 
 

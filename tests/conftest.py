@@ -4,8 +4,16 @@ import os
 import sys
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 os.environ["OMP_NUM_THREADS"] = "1"
+
+# The default suite tries the same examples every time; a slow one looks for new ones, and says how to repeat a failure.
+# Nothing is timed: this is run on busy machines too. (What hangs is caught by a watch of its own: tests/fuzz.)
+_UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("default", _UNTIMED, derandomize=True)
+settings.register_profile("slow", _UNTIMED, derandomize=False, print_blob=True)
+settings.load_profile("slow" if os.environ.get("SLOW") == "1" else "default")
 
 
 def pytest_collection_modifyitems(items):

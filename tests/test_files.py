@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import resource
 import stat
 from pathlib import Path
 
 import pytest
 
 from heedful.errors import RunError
-from heedful.files import replace_atomically, write_atomically
+from heedful.files import remove_unfinished, replace_atomically, write_atomically
 
 
 def test_text_is_utf8_and_bytes_are_bytes(tmp_path):
@@ -132,9 +133,8 @@ def test_a_folder_without_permission(tmp_path):
         write_atomically(folder / "a.txt", "x")
 
 
-def test_a_disk_that_is_full_under_safetensors(tmp_path, monkeypatch):
-    """That library has an error of its own for it."""
-    import safetensors.torch
+def test_tensors_that_find_no_room(tmp_path):
+    """The system itself ends the writing half-way: of a file that grows too large, as of one on a full disk."""
     import torch
 
     from heedful.runs import load_tensors, save_tensors
@@ -144,13 +144,46 @@ def test_a_disk_that_is_full_under_safetensors(tmp_path, monkeypatch):
     tensors, about = load_tensors(path)
     assert tensors["a"].tolist() == [1, 1]
     assert about == {"b": [1, None], "a": {"c": "é"}}
-
-    def full(*arguments: object, **more: object) -> None:
-        raise safetensors.SafetensorError("Error while serializing: I/O error: No space left on device (os error 28)")
-
     before = path.read_bytes()
-    monkeypatch.setattr(safetensors.torch, "save_file", full)
-    with pytest.raises(RunError, match=r"a\.safetensors: cannot be written: .*No space left on device"):
-        save_tensors(path, {"a": torch.zeros(2)}, {})
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, limits[1]))
+    try:
+        with pytest.raises(RunError) as caught:
+            save_tensors(path, {"a": torch.zeros(9_999)}, {})
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert str(caught.value) == f"{path}: cannot be written: File too large"
     assert path.read_bytes() == before
     assert os.listdir(tmp_path) == ["a.safetensors"]
+
+
+def test_a_disk_on_which_nothing_works_any_more(tmp_path, monkeypatch):
+    """The first error is told, not that of tidying up after it."""
+
+    def fail(*arguments: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", fail)
+        patch.setattr(os, "unlink", lambda path: (_ for _ in ()).throw(OSError(30, "Read-only file system")))
+        with pytest.raises(RunError, match=r"a\.txt: cannot be written: No space left on device"):
+            write_atomically(tmp_path / "a.txt", "new")
+    assert not (tmp_path / "a.txt").exists()
+
+
+def test_what_a_killed_process_was_writing_can_be_told_from_everything_else(tmp_path, monkeypatch):
+    """Only unfinished copies of the files that the caller calls its own are removed."""
+    names = []
+
+    def write(temporary: str) -> None:
+        names.append(Path(temporary).name)
+
+    for name in ("log.csv", "notes.csv", "log.toml"):
+        replace_atomically(tmp_path / name, write)
+    stay = ["log.csv", ".log.csv", ".log-unfinished-.csv", "log-unfinished-abcdefgh.csv", ".log-unfinished-notes.csv"]
+    for name in (*names, *stay):
+        (tmp_path / name).write_text(name)
+    (tmp_path / ".log-unfinished-abcdefgh.csv").mkdir()
+    before = set(os.listdir(tmp_path))
+    remove_unfinished(tmp_path, {"log.csv", "model.safetensors"}.__contains__)
+    assert before - set(os.listdir(tmp_path)) == {names[0]}

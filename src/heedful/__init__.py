@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from heedful.alignment import Alignment
-    from heedful.api import Run, align, evaluate, load, predict, score, train
+    from heedful.answers import Prediction
+    from heedful.api import Run, align, average, evaluate, load, predict, score, train
     from heedful.errors import HeedfulError
-    from heedful.predictor import Prediction
 
 __version__ = "0.1.0"
 
@@ -23,8 +23,8 @@ __version__ = "0.1.0"
 _HOMES = {
     "Alignment": "heedful.alignment",
     "HeedfulError": "heedful.errors",
-    "Prediction": "heedful.predictor",
-    **dict.fromkeys(("Run", "align", "evaluate", "load", "predict", "score", "train"), "heedful.api"),
+    "Prediction": "heedful.answers",
+    **dict.fromkeys(("Run", "align", "average", "evaluate", "load", "predict", "score", "train"), "heedful.api"),
 }
 
 __all__ = [
@@ -33,6 +33,7 @@ __all__ = [
     "Prediction",
     "Run",
     "align",
+    "average",
     "evaluate",
     "load",
     "predict",

@@ -7,7 +7,10 @@ from collections.abc import Iterable
 
 
 class HeedfulError(Exception):
-    """Base of all errors that a user can cause and mend; its text is complete without a traceback."""
+    """Base of all errors that a user can cause and mend; its text is complete without a traceback, and one line."""
+
+    def __str__(self) -> str:
+        return one_line(super().__str__())
 
 
 class DataError(HeedfulError):
@@ -28,6 +31,18 @@ class TrainingError(HeedfulError):
 
 class SizeError(HeedfulError, ValueError):
     """Two parts of a model, or a tensor and a module, do not fit together."""
+
+
+def one_line(text: str) -> str:
+    """`text` with all that would end a line, steer a terminal or not be seen written as in `repr`: names of files,
+    and what other libraries say, may hold anything."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
+def excerpt(value: object, most: int = 80) -> str:
+    """How `value` is written in Python, or the beginning of that."""
+    text = repr(value)
+    return text if len(text) <= most else text[: most - 3] + "..."
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

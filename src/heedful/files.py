@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from heedful.errors import RunError
+
+_UNFINISHED = re.compile(r"\.(?P<stem>.+)-unfinished-[a-z0-9_]{8}(?P<suffix>\.[a-z]+)")
 
 
 def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None:
@@ -33,7 +37,7 @@ def replace_atomically(path: str | os.PathLike[str], write: Callable[[str], obje
     temporary: str | None = None
     try:
         # The suffix is kept: some writers choose their format by it.
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}-", suffix=path.suffix)
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}-unfinished-", suffix=path.suffix)
         os.close(handle)
         write(temporary)
         os.chmod(temporary, 0o666 & ~_umask())
@@ -44,8 +48,27 @@ def replace_atomically(path: str | os.PathLike[str], write: Callable[[str], obje
     except OSError as error:
         raise RunError(f"{path}: cannot be written: {error.strerror or error}") from error
     finally:
-        if temporary is not None and os.path.exists(temporary):
-            os.unlink(temporary)
+        if temporary is not None:
+            with suppress(OSError):  # what is wrong with the disk has been said
+                os.unlink(temporary)
+
+
+def remove_unfinished(folder: Path, is_ours: Callable[[str], bool]) -> None:
+    """Remove what a process that was killed left of the files that it was writing into `folder`.
+
+    Args:
+        is_ours: whether a file of this name would have been one of the caller's; all else stays.
+
+    Raises:
+        RunError: it cannot be removed.
+    """
+    try:
+        for path in sorted(folder.iterdir()):
+            found = _UNFINISHED.fullmatch(path.name)
+            if found and is_ours(found["stem"] + found["suffix"]) and path.is_file():
+                path.unlink()
+    except OSError as error:
+        raise RunError(f"{folder}: cannot be tidied up: {error.strerror or error}") from error
 
 
 def _sync(path: str | os.PathLike[str]) -> None:

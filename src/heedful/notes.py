@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from heedful.data.codec import Codec
 from heedful.data.pairs import Corpus, Pair
 
 if TYPE_CHECKING:
-    from heedful.predictor import Prediction
+    from heedful.answers import Prediction
 
 Message = Callable[[str], object]
 """Called with one line of text for a person."""
@@ -19,22 +19,30 @@ def skipped(corpus: Corpus) -> str | None:
     """Which bad lines of a corpus were left out."""
     if not corpus.skipped:
         return None
-    return f"{corpus.name}: {len(corpus.skipped)} bad lines skipped: {_few([line for line, _ in corpus.skipped])}"
+    return (
+        f"{corpus.name}: bad lines skipped, {len(corpus.skipped)} in all: {few([line for line, _ in corpus.skipped])}"
+    )
 
 
 class Notes:
-    """Gathers, over any number of answers, what was unknown in their sources and which of them were cut."""
+    """Gathers, over any number of answers, what was unknown in their sources and which of them were cut.
+
+    An endless stream fills no memory: all are counted, the first few are named.
+    """
 
     def __init__(self, codec: Codec) -> None:
         self._codec = codec
-        self._cut: list[int] = []
-        self._unknown: dict[str, int] = {}
         self._symbols = 0
+        self._unknown = 0
+        self._unknown_first = _First(10)
+        self._cut = 0
+        self._cut_first = _First(20)
 
     def add(self, pair: Pair, found: Sequence[Prediction]) -> None:
         """Take note of the answers to one source."""
-        if not found[0].finished:
-            self._cut.append(pair.line)
+        if not all(prediction.finished for prediction in found):
+            self._cut += 1
+            self._cut_first.add(str(pair.line))
         if not pair.source.strip():  # a blank source is not read
             return
         tokens = self._codec.source_tokeniser.split(pair.source)
@@ -46,22 +54,43 @@ class Notes:
             if known == vocabulary.UNKNOWN
         ]
         for token in (*tags, *self._codec.source_tokeniser.labels_of(vocabulary.unknown(tokens))):
-            self._unknown[token] = self._unknown.get(token, 0) + 1
+            self._unknown += 1
+            self._unknown_first.add(repr(token if len(token) <= 40 else token[:37] + "..."))
 
     def tell(self, message: Message) -> None:
         """Say what there is to say."""
         if self._unknown:
-            total = sum(self._unknown.values())
             message(
-                f"{total} of {self._symbols} source symbols were never seen in training: "
-                + _few([repr(token) for token in self._unknown], 10)
+                f"{self._unknown} of {self._symbols} source symbols were never seen in training: {self._unknown_first}"
             )
         if self._cut:
             message(
-                f"{len(self._cut)} answers were cut at the length limit (lines {_few(self._cut)}); "
-                "predict.max_length_ratio and max_length_extra in the run's recipe.toml set it"
+                f"answers cut before their end at lines {self._cut_first} ({self._cut} in all); max_length_ratio, "
+                "max_length_extra and max_length set the limit (or rules left no way to go on)"
             )
 
 
-def _few(things: Sequence[object], most: int = 20) -> str:
-    return ", ".join(map(str, things[:most])) + (", ..." if len(things) > most else "")
+class _First:
+    """The first few different ones of any number; written with dots where there were more."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._kept: dict[str, None] = {}
+        self._more = False
+
+    def add(self, text: str) -> None:
+        if len(self._kept) < self._most:
+            self._kept[text] = None
+        elif text not in self._kept:
+            self._more = True
+
+    def __str__(self) -> str:
+        return ", ".join(self._kept) + (", ..." if self._more else "")
+
+
+def few(things: Iterable[object], most: int = 20) -> str:
+    """The first of them, with dots where there are more."""
+    first = _First(most)
+    for thing in things:
+        first.add(str(thing))
+    return str(first)

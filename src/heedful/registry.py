@@ -7,11 +7,12 @@ from collections.abc import Callable, Mapping
 from types import UnionType
 from typing import Any, Generic, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from heedful.errors import HeedfulError, RecipeError, nearest
+from heedful.errors import HeedfulError, RecipeError, excerpt, nearest
 
 Part = TypeVar("Part")
 Member = TypeVar("Member", bound=type)
 
+_TOO_LARGE = 2**63  # for tensors; nan and infinity are no settings either
 _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
@@ -65,13 +66,20 @@ class Registry(Generic[Part]):
         for option, value in options.items():
             if not _fits(value, kinds.get(option, Any)):
                 kind = getattr(kinds[option], "__name__", str(kinds[option]))
-                raise RecipeError(f"{self.kind} {name!r}: option {option!r} must be of type {kind}, got {value!r}")
+                raise RecipeError(
+                    f"{self.kind} {name!r}: option {option!r} must be of type {kind}, got {excerpt(value)}"
+                )
+            if isinstance(value, int | float) and not abs(value) < _TOO_LARGE:
+                raise RecipeError(
+                    f"{self.kind} {name!r}: option {option!r} must be between -2**63 and 2**63, got {excerpt(value)}"
+                )
         try:
             return member(**own, **options)
         except (TypeError, ValueError, RuntimeError) as error:
             if isinstance(error, HeedfulError):
                 raise
-            raise RecipeError(f"{self.kind} {name!r} cannot be made with {dict(options)}: {error}") from error
+            why = str(error).partition("\n")[0]  # PyTorch adds its own stack
+            raise RecipeError(f"{self.kind} {name!r} cannot be made with {dict(options)}: {why}") from error
 
 
 def _fits(value: Any, kind: Any) -> bool:

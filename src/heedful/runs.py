@@ -5,6 +5,7 @@ vocabulary.json          tokenisers and vocabularies
 model.safetensors        the best weights so far
 checkpoint.safetensors   all that is needed to go on training
 log.csv                  what was measured on the way
+kept/000123.safetensors  the weights of late validations, by their updates, where `train.keep` asks for them
 """
 
 from __future__ import annotations
@@ -12,13 +13,14 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heedful.data.codec import Codec
 from heedful.errors import HeedfulError, RunError
-from heedful.files import replace_atomically, write_atomically
+from heedful.files import remove_unfinished, write_atomically
 from heedful.recipes import Recipe, as_toml, load
 
 if TYPE_CHECKING:
@@ -27,11 +29,13 @@ if TYPE_CHECKING:
     from heedful.model import Model
 
 RECIPE, VOCABULARY, WEIGHTS = "recipe.toml", "vocabulary.json", "model.safetensors"
-CHECKPOINT, LOG = "checkpoint.safetensors", "log.csv"
+CHECKPOINT, LOG, KEPT = "checkpoint.safetensors", "log.csv", "kept"
+_FILES = (RECIPE, VOCABULARY, WEIGHTS, CHECKPOINT, LOG)
+_KEPT_FILE = re.compile(r"\d{6,}\.safetensors")
 
 
 def prepare_folder(path: str | os.PathLike[str], *, overwrite: bool) -> Path:
-    """A folder for a new run.
+    """A folder for a new run, without any file of an earlier one.
 
     Raises:
         RunError: there is a run already and `overwrite` is off, or the folder cannot be made.
@@ -39,42 +43,73 @@ def prepare_folder(path: str | os.PathLike[str], *, overwrite: bool) -> Path:
     folder = Path(path)
     if folder.exists() and not folder.is_dir():
         raise RunError(f"{folder}: expected a folder for the run, got a file")
-    present = [name for name in (RECIPE, VOCABULARY, WEIGHTS, CHECKPOINT, LOG) if (folder / name).exists()]
-    if {WEIGHTS, CHECKPOINT} & set(present) and not overwrite:
+    present, kept = [folder / name for name in _FILES if (folder / name).exists()], kept_files(folder)
+    if not overwrite and not _never_began(folder, kept):
         raise RunError(
             f"{folder}: holds a run already; go on with it (resume), replace it (overwrite), or name another"
         )
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for name in reversed(present):
-            (folder / name).unlink()
+        remove_leftovers(folder)
+        for file in (*kept, *reversed(present)):
+            file.unlink()
+        if kept and not any((folder / KEPT).iterdir()):
+            (folder / KEPT).rmdir()
     except OSError as error:
         raise RunError(f"{folder}: cannot be made: {error.strerror or error}") from None
     return folder
 
 
+def _never_began(folder: Path, kept: Sequence[Path]) -> bool:
+    """No weights are there, or those of a training that was killed before its first checkpoint."""
+    if (folder / CHECKPOINT).exists() or kept:
+        return False
+    if not (folder / WEIGHTS).exists():
+        return True
+    try:
+        return load_tensors(folder / WEIGHTS)[1].get("updates") == 0
+    except RunError:
+        return False
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove what a training that was killed left of the files that it was writing."""
+    remove_unfinished(folder, _FILES.__contains__)
+    if (folder / KEPT).is_dir():
+        remove_unfinished(folder / KEPT, lambda name: _KEPT_FILE.fullmatch(name) is not None)
+
+
+def kept_file(updates: int) -> str:
+    """Where in a run's folder the weights after so many updates are kept."""
+    return f"{KEPT}/{updates:06}.safetensors"
+
+
+def kept_files(folder: Path) -> list[Path]:
+    """The weights that a run has kept, the oldest first."""
+    files = [path for path in (folder / KEPT).glob("*") if _KEPT_FILE.fullmatch(path.name)]
+    return sorted(files, key=lambda path: int(path.stem))
+
+
 def save_description(folder: Path, recipe: Recipe, codec: Codec) -> None:
     """Write the recipe and the vocabularies."""
     codec.save(folder / VOCABULARY)
+    save_recipe(folder, recipe)
+
+
+def save_recipe(folder: Path, recipe: Recipe) -> None:
+    """Write the recipe."""
     write_atomically(folder / RECIPE, as_toml(recipe))
 
 
 def save_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: dict[str, Any]) -> None:
     """Write tensors and JSON metadata as one safetensors file, in one step."""
-    from safetensors import SafetensorError
-    from safetensors.torch import save_file
+    from safetensors.torch import save
 
     # One entry: the library writes several in random order, and the same run should be the same bytes.
     header = {"heedful": json.dumps(metadata)}
     copies = {name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}
-
-    def write(temporary: str) -> None:
-        try:
-            save_file(copies, temporary, metadata=header)
-        except SafetensorError as error:  # how the library tells of a full disk
-            raise OSError(str(error)) from error
-
-    replace_atomically(path, write)
+    # Not its own way to write a file: killed, that leaves behind what nobody can tell to be ours.
+    write_atomically(path, save(copies, metadata=header))
 
 
 def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
@@ -90,8 +125,10 @@ def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     try:
         with safe_open(str(path), framework="pt") as file:
             metadata = json.loads((file.metadata() or {}).get("heedful", "{}"))
+            if not isinstance(metadata, dict):
+                raise ValueError("its metadata are no table")
             return {name: file.get_tensor(name) for name in file.keys()}, metadata  # noqa: SIM118
-    except (SafetensorError, OSError, ValueError) as error:
+    except (SafetensorError, OSError, ValueError, RecursionError) as error:
         raise RunError(f"{path}: expected a whole safetensors file, got a damaged one: {error}") from None
 
 
@@ -139,21 +176,30 @@ def make_model(recipe: Recipe, codec: Codec) -> Model:
 def load_model(folder: Path, recipe: Recipe, codec: Codec, file: str = WEIGHTS) -> Model:
     """The model with its saved weights.
 
+    Args:
+        file: of the folder; also one of those that were kept, ``kept/000123.safetensors``.
+
     Raises:
-        RunError: weights are missing, damaged, of other sizes, or belong to other vocabularies.
+        RunError: weights are missing, damaged, no numbers or of other sizes, or belong to other vocabularies or to
+            another model.
     """
     import torch
 
     tensors, metadata = load_tensors(folder / file)
-    check_identity(folder / file, metadata, codec)
+    check_vocabulary(folder / file, metadata, codec)
     with torch.random.fork_rng(devices=[]):  # what is drawn here is overwritten at once
         model = make_model(recipe, codec)
     set_weights(model, tensors, folder / file)
+    check_model(folder / file, metadata, recipe)
     return model.eval()
 
 
-def set_weights(model: Model, tensors: dict[str, Tensor], path: Path) -> None:
-    """Load `tensors` into `model`; every name and size must agree."""
+def set_weights(model: Model, tensors: Mapping[str, Tensor], path: Path) -> None:
+    """Load `tensors` into `model`.
+
+    Raises:
+        RunError: a name, size or type is another than the model's, or a weight is infinite or no number.
+    """
     own = dict(model.named_parameters())  # tied weights stand there once
     if missing := sorted(set(own) - set(tensors)):
         raise RunError(f"{path}: not this recipe's weights: expected {missing[0]!r}, which is missing")
@@ -165,16 +211,37 @@ def set_weights(model: Model, tensors: dict[str, Tensor], path: Path) -> None:
                 f"{path}: not this recipe's weights: expected {name!r} of size {tuple(parameter.shape)}, "
                 f"got {tuple(tensors[name].shape)}"
             )
+        if parameter.dtype != tensors[name].dtype:
+            raise RunError(f"{path}: expected {name!r} in {parameter.dtype}, got {tensors[name].dtype}")
+        if not tensors[name].isfinite().all():
+            raise RunError(f"{path}: expected finite weights, got NaN or infinity in {name!r}")
     model.load_state_dict(tensors, strict=False)
 
 
+def belongs(recipe: Recipe, codec: Codec) -> dict[str, Any]:
+    """What stands in the metadata of weights, to tell whose they are: the vocabularies' digest, the table [model]."""
+    return {"vocabulary": identity(codec), "model": recipe.model.model_dump()}
+
+
 def identity(codec: Codec) -> str:
-    """A digest of tokenisers and vocabularies; it stands in the weights' metadata."""
+    """A digest of tokenisers and vocabularies."""
     text = json.dumps(codec.to_json(), ensure_ascii=True, sort_keys=True)
     return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
-def check_identity(path: Path, metadata: dict[str, Any], codec: Codec) -> None:
+def check_vocabulary(path: Path, metadata: Mapping[str, Any], codec: Codec) -> None:
     """Refuse weights that were trained with other vocabularies."""
     if metadata.get("vocabulary") != identity(codec):
         raise RunError(f"{path}: was trained with other vocabularies than {VOCABULARY} beside it")
+
+
+def check_model(path: Path, metadata: Mapping[str, Any], recipe: Recipe) -> None:
+    """Refuse weights of another model, of which all sizes may agree: an attention by another normaliser, say."""
+    own = recipe.model.model_dump()
+    trained = metadata.get("model")
+    for key, value in trained.items() if isinstance(trained, dict) else ():
+        if own.get(key) != value:
+            raise RunError(
+                f"{path}: not this recipe's weights: trained with model.{key} = {json.dumps(value)}, "
+                f"but {RECIPE} says {json.dumps(own.get(key))}"
+            )

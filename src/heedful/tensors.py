@@ -5,9 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
+import torch
 from torch import Tensor
 
 Tree = TypeVar("Tree")
+
+
+def precise(device: torch.device) -> torch.dtype:
+    """The type to sum many numbers in: double precision, where the device has it."""
+    return torch.float32 if device.type == "mps" else torch.float64
 
 
 def map_tensors(function: Callable[[Tensor], Tensor], tree: Tree) -> Tree:

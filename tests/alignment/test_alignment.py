@@ -179,6 +179,58 @@ def test_parts_that_do_not_fit_are_refused(changes: dict[str, object], message: 
         copy_model(**changes)
 
 
+def test_without_special_by_hand() -> None:
+    weights = [[0.5, 0.125, 0.0, 0.375], [0.25, 0.0, 0.25, 0.5], [0.0, 0.0, 0.0, 1.0], [0.0, 1.0, 0.0, 0.0]]
+    alignment = Alignment.of(
+        ["[t]", "x", "y", "∎"],
+        ["A", "B", "C", "∎"],
+        weights,
+        source_positions=[0, 1, 2, 0],
+        target_end=True,
+    )
+    words = alignment.without_special()
+    assert words == Alignment.of(["x", "y"], ["A", "B", "C"], [[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
+    assert words.links() == alignment.links() == [(0, 0), (1, 1)]
+    assert alignment.weights.tolist() == weights
+
+
+def test_without_special_turns_rows_about_the_input_word_into_rows_about_their_label() -> None:
+    weights = np.eye(5)[[4, 1, 2, 3]] * 0.6 + 0.1
+    words = copy_model(weights=weights, convention="input").without_special()
+    expected = np.where(np.eye(3) > 0, 0.7, 0.1) / 0.9
+    np.testing.assert_allclose(words.weights, expected, rtol=0, atol=1e-15)
+    assert (words.source, words.target, words.row_labels()) == (tuple("abc"),) * 3
+    assert (words.convention, words.source_positions, words.target_end) == ("predicted", (1, 2, 3), False)
+    cut = copy_model(target=["a", "b"], weights=weights[:2], convention="input", target_end=False)
+    assert cut.without_special().target == ("a",)  # nothing was written after "b", so no row is about it
+
+
+@pytest.mark.parametrize("convention", ["predicted", "input"])
+@pytest.mark.parametrize("end", [True, False])
+def test_without_special_keeps_the_links_and_rows_sum_to_one(convention: str, end: bool) -> None:
+    weights = np.random.default_rng(3).random((7, 11)) * (np.arange(7)[:, None] != 3)
+    alignment = Alignment.of(
+        [f"s{i}" for i in range(11)],
+        [f"t{i}" for i in range(7)],
+        weights,
+        convention=convention,
+        source_positions=[0, 0, 3, 1, 2, 4, 8, 7, 6, 5, 0],
+        target_end=end,
+    )
+    words = alignment.without_special()
+    assert words.links() == alignment.links()
+    assert words.weights.shape == (7 - end if convention == "predicted" else 6, 8)
+    sums = words.weights.sum(axis=1).round(12).tolist()
+    assert sorted(sums) == [0.0] + [1.0] * (len(sums) - 1)
+    assert [words.target[row] for _, row in words.links()] == [f"t{row}" for _, row in alignment.links()]
+    np.testing.assert_allclose(words.without_special().weights, words.weights, rtol=0, atol=1e-15)
+
+
+def test_without_special_of_nothing() -> None:
+    special = Alignment.of(["[t]", "∎"], ["∎"], np.eye(2)[1:], source_positions=[0, 0], target_end=True)
+    assert special.without_special() == Alignment.of([], [], np.zeros((0, 0)))
+
+
 def test_nobody_can_change_the_weights() -> None:
     mine = np.eye(3)
     alignment = Alignment(tuple("abc"), tuple("abc"), mine, "predicted", (1, 2, 3), False)

@@ -60,7 +60,7 @@ def test_n_best(run):
             assert answer.score == pytest.approx(answer.log_probability / length**0.5, abs=1e-5)
             if answer.text:
                 pair = heedful.predictor.Pair(text, answer.text, (), 1)
-                (forced,) = run.predictor.force([pair], length_penalty=0.5)
+                (forced,) = run.predictor.with_options({"length_penalty": 0.5}).force([pair])
                 assert forced.score == pytest.approx(answer.score, abs=1e-4)
     one = run.predict(["abcd", "fe"], beam=9, length_penalty=0.5)
     assert [answer.text for answer in one] == [answers[0].text for answers in several]

@@ -7,6 +7,7 @@ import torch
 from entmax import entmax_bisect
 
 from heedful.attention import Entmax15, Normaliser, Softmax, Sparsemax, normalisers
+from heedful.attention.normalisers import COLDEST
 from heedful.errors import RecipeError, SizeError
 
 from .cases import B, S, T, normal, words_and_end
@@ -61,8 +62,21 @@ def test_softmax_at_temperature_two_by_hand():
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("temperature", [0.0, -1.0, math.nan])
 def test_a_temperature_is_above_zero(name, temperature):
-    with pytest.raises(SizeError, match=f"temperature must be above 0, got {temperature}"):
-        normalisers.build(name, {"temperature": temperature}, {})
+    with pytest.raises(SizeError, match=f"temperature must be at least 1e-06, got {temperature}"):
+        normalisers[name](temperature=temperature)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_another_temperature_makes_another_normaliser(name):
+    kind, scores = normalisers[name], normal(B, T, S)
+    normaliser = kind(temperature=0.7).eval()
+    other = normaliser.at(0.3)
+    assert other(scores, ALL).equal(kind(temperature=0.3)(scores, ALL))
+    assert normaliser(scores, ALL).equal(kind(temperature=0.7)(scores, ALL))
+    assert type(other) is kind
+    assert not other.training
+    with pytest.raises(SizeError, match=r"temperature must be at least 1e-06, got 0\.0"):
+        normaliser.at(0.0)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -144,3 +158,16 @@ def test_a_normaliser_is_only_its_distribution():
 
     close(Linear()(row(1, 3, 9), row(1, 1, 0) > 0), row(0.25, 0.75, 0))
     assert not Linear()(row(1, 3), row(0, 0) > 0).any()
+
+
+@pytest.mark.parametrize("name", normalisers.names())
+def test_the_coldest_temperature_is_the_largest_score_and_padding_has_no_say(name):
+    """Below what can be told apart the largest score takes all; what is masked still gets nothing."""
+    scores = torch.tensor([[[-1.0, -2.0, -3.0, 5.0, 5.0], [-1e33, -2e33, -3e33, 0.0, 0.0]]])
+    mask = torch.tensor([[[True, True, True, False, False]]])
+    cold = normalisers[name](temperature=COLDEST)
+    for wider in (scores, torch.cat([scores, torch.zeros(1, 2, 7)], dim=-1)):
+        kept = torch.cat([mask, mask.new_zeros(1, 1, wider.shape[-1] - 5)], dim=-1)
+        weights = cold(wider, kept)
+        assert weights[..., :3].tolist() == [[[1.0, 0.0, 0.0]] * 2]
+        assert not weights[..., 3:].any()

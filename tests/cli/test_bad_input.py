@@ -154,8 +154,8 @@ def test_development_pairs_that_are_none(training_refused):
     [
         (["--n-best", 3, "--beam", 2], "n_best 3 needs a beam of at least 3, got beam 2"),
         (["--n-best", 0], "at least 1"),
-        (["--beam", 0], "at least 1"),
-        (["--beam", -1], "at least 1"),
+        (["--beam", 0], "'beam': "),
+        (["--beam", -1], "'beam': "),
         (["--batch-size", 0], "batch_size"),
         (["--batch-size", -1], "batch_size"),
         (["--length-penalty", -0.5], "length_penalty"),
@@ -170,18 +170,39 @@ def test_options_of_search(refused, run, flags, says):
 
 
 def test_options_of_search_in_evaluate(refused, run, pairs):
-    assert "at least 1" in refused("evaluate", run, pairs, "--beam", 0)
+    assert "'beam': " in refused("evaluate", run, pairs, "--beam", 0)
     assert "batch_size" in refused("evaluate", run, pairs, "--batch-size", 0)
     assert "length_penalty" in refused("evaluate", run, pairs, "--length-penalty", -1)
 
 
-def test_lines_that_are_no_text(refused, run, tmp_path):
+def test_options_are_refused_before_anything_is_read(refused, run):
+    """Not when the first line comes, an hour later."""
+    assert "batch_size" in refused("predict", run, "--batch-size", 0, stdin=b"")
+
+
+def test_files_that_are_none(refused, run, tmp_path):
+    assert refused("predict", run, tmp_path / "nope.txt") == f"no such file: {str(tmp_path / 'nope.txt')!r}"
+    assert refused("predict", run, tmp_path) == f"{tmp_path}: expected a file, got a folder"
+
+
+def test_lines_that_are_no_text(cli, run, tmp_path):
+    """Those before it are answered."""
+    answer = cli("predict", run, stdin=b"abc\n").out
+    path = tmp_path / "lines.txt"
+    path.write_bytes(b"abc\nde\xfff\nfed\n")
     says = "expected UTF-8, got the byte 0xff at offset 2 of the line"
-    assert refused("predict", run, stdin=b"abc\nde\xfff\n") == f"standard input:2: {says}"
-    (tmp_path / "lines.txt").write_bytes(b"abc\nde\xfff\n")
-    assert refused("predict", run, tmp_path / "lines.txt") == f"{tmp_path / 'lines.txt'}:2: {says}"
-    assert "no such file" in refused("predict", run, tmp_path / "nope.txt")
-    assert str(tmp_path) in refused("predict", run, tmp_path)
+    assert cli("predict", run, path) == (2, answer, f"heedful: {path}:2: {says}\n")
+    assert cli("predict", run, stdin=path.read_bytes()) == (2, answer, f"heedful: standard input:2: {says}\n")
+
+
+def test_lines_without_their_tags(cli, tmp_path):
+    """As those that are no text; the run was trained on three columns."""
+    pairs = write_pairs(tmp_path / "pairs.tsv", ((word, word.upper(), "X;Y") for word in "abcdefg" * 9))
+    folder = train_tiny(pairs, tmp_path / "run", set={"data.tag_columns": [3], "train.updates": 2})
+    done = cli("predict", folder, stdin=b"a\t\tX\n \nb\nc\t\tY\n")
+    assert (done.code, len(done.lines)) == (2, 2)
+    says = "expected the source in column 1 and tags in [3], as in training, got 1 columns"
+    assert done.err == f"heedful: standard input:3: {says}\n"
 
 
 def test_pictures(refused, run, tmp_path):

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
+import random
 import threading
 import unicodedata
 
 import pytest
 
 import heedful
+from heedful.cli.chunks import read_chunks
+from heedful.cli.stream import one_line
 from training.cases import rows, train_tiny, words, write_pairs
 
 # Characters that other programs take for the end of a line, or stumble over.
@@ -67,6 +71,39 @@ def test_many_lines_stay_in_order(cli, run):
     assert len(set(one_by_one)) > 10
     for size in (1, 3, 64):
         assert answers(cli, run, "\n".join(lines), "--batch-size", size) == one_by_one
+
+
+def test_thousands_of_odd_lines(cli, run, monkeypatch):
+    """As many answers, each beside its source; and never more than 16 batches are held."""
+    rng = random.Random(7)
+    lines = ["".join(rng.choices([*STRANGE, *BLANK, *"abcdef", "𝄞", "|||"], k=rng.randint(0, 9))) for _ in range(3001)]
+    lines = [line.removesuffix("\r") for line in lines]
+    held = []
+
+    def read_and_count(*arguments, **options):
+        for chunk in read_chunks(*arguments, **options):
+            held.append(len(chunk))
+            yield chunk
+
+    monkeypatch.setattr("heedful.cli.chunks.read_chunks", read_and_count)
+    flags = ["--beam", 1, "--batch-size", 31]
+    found = cli("predict", run, *flags, "--json", stdin="\n".join(lines).encode()).json
+    assert [answer["line"] for answer in found] == list(range(1, 3002))
+    assert [answer["source"] for answer in found] == [unicodedata.normalize("NFC", line) for line in lines]
+    assert not any(answer["text"] for answer, line in zip(found, lines, strict=True) if not line.strip())
+    assert sum(bool(answer["text"]) for answer in found) > 1000
+    assert held == [16 * 31] * 6 + [25]
+    texts = answers(cli, run, "\n".join(lines), *flags)
+    assert texts == [answer["text"] for answer in found]
+
+
+def test_a_packed_file(cli, run, tmp_path):
+    """By what it holds, whatever its name."""
+    path = tmp_path / "words"
+    path.write_bytes(gzip.compress(b"abc\n\nfed"))
+    expected = answers(cli, run, "abc\n\nfed\n")
+    assert [line.decode() for line in cli("predict", run, path).lines] == expected
+    assert [line.decode() for line in cli("predict", run, stdin=path.read_bytes()).lines] == expected
 
 
 def test_a_pipe_with_a_name(cli, run, tmp_path):
@@ -139,18 +176,34 @@ def test_json_lines_are_sources_too(cli, run, tmp_path):
     assert len(cli("predict", run, path).lines) == 3
 
 
-def test_json_lines_are_never_skipped(refused, pairs, tmp_path):
+def test_json_lines_are_never_skipped(cli, pairs, tmp_path):
     """Not even where the recipe lets bad lines of the training data be skipped."""
     folder = train_tiny(pairs, tmp_path / "run", set={"data.bad_lines": "skip", "train.updates": 1})
     path = tmp_path / "words.jsonl"
     path.write_text('{"source": "abc"}\nnot JSON\n{"source": "f"}\n')
-    assert refused("predict", folder, path).startswith(f"{path}:2: expected one JSON object a line")
+    done = cli("predict", folder, path)
+    assert (done.code, len(done.lines)) == (2, 1)  # what came before is answered
+    assert f"heedful: {path}:2: expected one JSON object a line" in done.err
 
 
-def test_a_line_feed_in_an_answer_is_not_the_end_of_a_line(cli, tmp_path):
-    """JSON lines can teach one; as plain text it must not shift all lines behind it."""
+@pytest.mark.parametrize(
+    ("answer", "written"),
+    [
+        ("a\nb", "a b"),
+        ("a\r\nb", "a b"),
+        ("a\rb\r", "a b "),
+        ("\n\n\r", "   "),
+        ("a\u2028b\x85c\x0c", "a\u2028b\x85c\x0c"),
+    ],
+)
+def test_line_breaks_become_spaces(answer, written):
+    assert one_line(answer) == written
+
+
+def test_a_line_break_in_an_answer_is_not_the_end_of_a_line(cli, tmp_path):
+    """JSON lines can teach one; as plain text it must not shift all lines behind it. With --json it is exact."""
     pairs = tmp_path / "pairs.jsonl"
-    pairs.write_text("".join(json.dumps({"source": word, "target": "x\ny"}) + "\n" for word in words(40)))
+    pairs.write_text("".join(json.dumps({"source": word, "target": "x\ny\r"}) + "\n" for word in words(40)))
     settings = {
         "data.target_tokens": "characters",
         "train.updates": 60,
@@ -159,5 +212,6 @@ def test_a_line_feed_in_an_answer_is_not_the_end_of_a_line(cli, tmp_path):
     }
     folder = train_tiny(pairs, tmp_path / "run", set=settings)
     assert float(rows(folder)[-1]["sequence_error"]) == 0
-    assert [line["text"] for line in cli("predict", folder, "--json", stdin=b"ab\ncd\n").json] == ["x\ny", "x\ny"]
-    assert len(answers(cli, folder, "ab\n\ncd\n")) == 3
+    found = cli("predict", folder, "--json", stdin=b"ab\ncd\n").json
+    assert [line["text"] for line in found] == ["x\ny\r", "x\ny\r"]
+    assert answers(cli, folder, "ab\n\ncd\n") == ["x y ", "", "x y "]

@@ -9,6 +9,8 @@ import typer
 
 import heedful
 from heedful.cli.app import app
+from heedful.options import ScoringOptions, SearchOptions, option_types
+from heedful.recipes import PredictRecipe
 
 # What one side has and the other has not, or has under another name, and why.
 CLI_ONLY = {
@@ -24,6 +26,8 @@ PYTHON_ONLY = {
     "score": {"progress": "the command line brings its own", "message": "the same"},
     "align": {"progress": "the command line brings its own", "message": "the same"},
 }
+# What Python takes as keywords of a kind, the command line has as options of the same names.
+KINDS = {"predict": SearchOptions, "evaluate": SearchOptions, "score": ScoringOptions}
 # An option that may be repeated is a list, which Typer wants to be None when it is not there.
 NO_DEFAULT = {("train", "set"): (None, ())}
 
@@ -33,7 +37,7 @@ def commands() -> dict:
     return dict(group.commands)  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("verb", ["train", "predict", "evaluate", "score", "align"])
+@pytest.mark.parametrize("verb", ["train", "predict", "evaluate", "score", "align", "average"])
 def test_same_names_and_defaults(verb):
     (callback,) = [command.callback for command in app.registered_commands if command.callback.__name__ == verb]
     ours = dict(inspect.signature(callback).parameters)
@@ -42,19 +46,25 @@ def test_same_names_and_defaults(verb):
         del ours[name]
     for name in PYTHON_ONLY.get(verb, {}):
         del theirs[name]
+    if verb in KINDS:
+        (keywords,) = [p for p in theirs.values() if p.kind is p.VAR_KEYWORD]
+        assert KINDS[verb].__name__ in str(keywords.annotation)
+        del theirs[keywords.name], ours["temperature"]  # the latter only for its error
+        for name in option_types(KINDS[verb]):
+            assert ours.pop(name).default is None  # as in the recipe
     assert list(ours) == list(theirs)
     for name in ours:
         expected = NO_DEFAULT.get((verb, name), (theirs[name].default, theirs[name].default))
         assert (ours[name].default, theirs[name].default) == expected, name
 
 
-@pytest.mark.parametrize("verb", ["train", "predict", "evaluate", "score", "align"])
+@pytest.mark.parametrize("verb", ["train", "predict", "evaluate", "score", "align", "average"])
 def test_flags_are_the_names(verb):
     """`n_best` is --n-best; whatever comes first in Python is an argument without a flag."""
     parameters = inspect.signature(getattr(heedful, verb)).parameters
     seen = {parameter.name: parameter for parameter in commands()[verb].params}
     for name, parameter in parameters.items():
-        if name in PYTHON_ONLY.get(verb, {}):
+        if name in PYTHON_ONLY.get(verb, {}) or parameter.kind is parameter.VAR_KEYWORD:
             continue
         if parameter.kind is parameter.KEYWORD_ONLY:
             assert seen[name].opts == [f"--{name.replace('_', '-')}"]
@@ -63,15 +73,31 @@ def test_flags_are_the_names(verb):
             assert seen[name].param_type_name == "argument"
 
 
+@pytest.mark.parametrize("verb", sorted(KINDS))
+def test_search_options_have_their_flags(verb):
+    seen = {parameter.name: parameter for parameter in commands()[verb].params}
+    for name in option_types(KINDS[verb]):
+        assert seen[name].opts == [f"--{name.replace('_', '-')}"]
+    assert seen["temperature"].hidden
+
+
+def test_a_recipe_has_every_search_option():
+    """And two keys more, which are no matter of search."""
+    keys = list(PredictRecipe.model_fields)
+    assert set(keys) - set(option_types()) == {"batch_size", "bleu_tokenizer"}
+    assert set(option_types()) - set(keys) == {"dictionary"}  # a file of the caller's, not of the run's
+    assert set(option_types(ScoringOptions)) < set(option_types())
+
+
 def test_the_verbs_are_the_functions():
-    assert set(commands()) == {"train", "predict", "evaluate", "score", "align", "demo", "recipes"}
-    assert {"train", "predict", "evaluate", "score", "align"} <= set(heedful.__all__)
+    assert set(commands()) == {"train", "predict", "evaluate", "score", "align", "average", "demo", "recipes"}
+    assert {"train", "predict", "evaluate", "score", "align", "average"} <= set(heedful.__all__)
 
 
 def test_run_has_the_parameters_of_predict():
     ours = dict(inspect.signature(heedful.Run.predict).parameters)
     theirs = dict(inspect.signature(heedful.predict).parameters)
-    del ours["self"], theirs["run"]
+    del ours["self"], theirs["run"], theirs["ensemble_average"]  # a run is loaded already
     assert {name: p.default for name, p in ours.items()} == {name: p.default for name, p in theirs.items()}
 
 

@@ -137,7 +137,7 @@ def test_an_answer_that_was_cut_is_told(cli, run, tmp_path):
     (short / "recipe.toml").write_text(re.sub(r"max_length_extra = .*", "max_length_extra = 2", text))
     done = cli("predict", short, "--json", stdin=b"\nabcdef\n")
     assert [line["finished"] for line in done.json] == [True, False]
-    assert "answers were cut at the length limit (lines 2)" in done.err
+    assert "answers cut before their end at lines 2 (1 in all)" in done.err
 
 
 def test_evaluate(cli, run, pairs):
@@ -198,9 +198,11 @@ def test_what_was_left_out_is_told_by_every_verb(cli, pairs, tmp_path):
     for verb in ("evaluate", "score", "align"):
         done = cli(verb, folder, path)
         assert done.code == 0
-        assert f"heedful: {path}: 2 bad lines skipped: 2, 4\n" in done.err
+        assert f"heedful: {path}: bad lines skipped, 2 in all: 2, 4\n" in done.err
         if verb != "evaluate":
-            assert len(done.lines) == 3
+            # Blank for what was left out.
+            assert [bool(line) for line in done.lines] == [True, False, True, False, True]
+            assert len(cli(verb, folder, path, "--json").json) == 5
     assert "2 of 6 source symbols were never seen in training: 'q', 'z'\n" in cli("evaluate", folder, path).err
 
 
@@ -209,7 +211,7 @@ def test_align_draws(cli, run, tmp_path, name, start):
     two = write_pairs(tmp_path / "two.tsv", [("abc", "A B C"), ("de", "D E")])
     done = cli("align", run, two, "--plot", tmp_path / name, "--line", 2)
     assert done.code == 0
-    assert done.err == f"{tmp_path / name} shows pair 2\n"
+    assert done.err == f"{tmp_path / name} shows line 2\n"
     assert len(done.lines) == 2  # the alignments are printed all the same
     drawn = (tmp_path / name).read_bytes()
     assert drawn.startswith(start)

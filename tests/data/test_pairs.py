@@ -8,7 +8,9 @@ import sys
 
 import pytest
 
+from heedful.data import corpora
 from heedful.data.pairs import Pair, read_pairs
+from heedful.data.texts import NORMALISATIONS, normalise
 from heedful.errors import DataError
 
 
@@ -37,7 +39,7 @@ def test_a_plain_file(write):
     assert corpus.skipped == ()
 
 
-@pytest.mark.parametrize("end", ["", "\n", "\r\n", "\n\n", "\r\n \r\n\n"])
+@pytest.mark.parametrize("end", ["", "\n", "\r\n", "\n\n", "\r\n \r\n\n", "\n\u3000\u00a0\n\x85\n\t"])
 def test_the_end_of_the_file_does_not_matter(write, end):
     assert sides(read_pairs(write("a\tb\nc\td" + end))) == [("a", "b"), ("c", "d")]
 
@@ -66,7 +68,7 @@ def test_spaces_around_a_text_are_kept(write):
 
 
 def test_literal_special_symbols_are_text(write):
-    lines = [("<s>", "</s>"), ("<unk> <pad>", "@@ |||")]
+    lines = [("<s>", "</s>"), ("<unk> <pad>", "@@ |||"), ("∎", "\N{REPLACEMENT CHARACTER}"), ("[TAG]", "#\\N")]
     assert sides(read_pairs(write("".join(f"{s}\t{t}\n" for s, t in lines)))) == lines
 
 
@@ -79,6 +81,38 @@ def test_texts_become_nfc(write):
     decomposed = "e\u0301\to\u0308\tu\u0308\n"
     corpus = read_pairs(write(decomposed), tag_columns=[3])
     assert corpus.pairs == (Pair("\u00e9", "\u00f6", ("\u00fc",), 1),)
+
+
+@pytest.mark.parametrize("name", ["p.tsv", "p.jsonl", "p.tsv.gz", "p.de,p.en"])
+@pytest.mark.parametrize("form", NORMALISATIONS)
+def test_every_text_comes_in_the_form_that_is_asked_for(write, name, form):
+    """Source, target and tags, of whatever kind of file; "none" is as written."""
+    source, target, tag = "e\u0301\ufb01", "\u212b\uff21", "u\u0308\uff22"
+    if "," in name:
+        de, en = name.split(",")
+        location, tags = write(source + "\n", de) + "," + write(target + "\n", en), ()
+    else:
+        rows = {"p.jsonl": json.dumps({"source": source, "target": target, "tags": [tag]}) + "\n"}
+        content = rows.get(name, f"{source}\t{target}\t{tag}\n").encode()
+        location = write(gzip.compress(content) if "gz" in name else content, name)
+        tags = (normalise(tag, form),)
+    columns = [3] if "tsv" in name else []
+    (pair,) = read_pairs(location, normalisation=form, tag_columns=columns).pairs
+    assert pair == Pair(normalise(source, form), normalise(target, form), tags, 1)
+
+
+def test_built_in_corpora_are_normalised_too(monkeypatch):
+    monkeypatch.setitem(corpora._corpora, "accents", lambda part: [("e\u0301", "\u00f6")])
+    assert sides(read_pairs("accents")) == [("\u00e9", "\u00f6")]
+    assert sides(read_pairs("accents", normalisation="NFD")) == [("e\u0301", "o\u0308")]
+
+
+def test_a_separator_of_tags_is_normalised_with_them(write):
+    """The full-width semicolon is a semicolon in NFKC, and no other text then holds one."""
+    path = write("a\tb\tx\uff1by\n")
+    for form in ("NFKC", "NFC"):
+        (pair,) = read_pairs(path, tag_columns=[3], tag_separator="\uff1b", normalisation=form).pairs
+        assert pair.tags == ("x", "y")
 
 
 def test_gzip_is_known_by_its_first_bytes(write):
@@ -121,6 +155,19 @@ def test_targets_may_be_missing_where_none_is_needed(write):
     assert sides(read_pairs(path, need_target=False)) == [("a", None), ("b", "c"), ("d", None)]
 
 
+def test_sources_to_be_answered_may_be_blank(write):
+    """A line for a line: they are blank lines in the middle and at the end, too, and an empty file has none."""
+    path = write("a\tb\n\n \u3000\tb\n\u00a0\n")
+    corpus = read_pairs(path, need_target=False)
+    assert sides(corpus) == [("a", "b"), ("", None), (" \u3000", "b"), ("", None)]
+    assert [pair.line for pair in corpus.pairs] == [1, 2, 3, 4]
+    path = write('{"source": "a"}\n\n{"source": ""}\n \n', "p.jsonl")
+    assert sides(read_pairs(path, need_target=False)) == [("a", None), ("", None), ("", None), ("", None)]
+    assert read_pairs(write("", "p.jsonl"), need_target=False).pairs == ()
+    assert sides(read_pairs(write("a\n\n"), need_target=False, tag_columns=())) == [("a", None), ("", None)]
+    assert read_pairs(write("a\tb\tx\n\n"), need_target=False, tag_columns=[3]).pairs[1] == Pair("", None, (), 2)
+
+
 # Bad lines
 
 BAD = {
@@ -130,7 +177,8 @@ BAD = {
     "blank line": ("", "expected a text as source, got a blank"),
     "blank source": ("\tb", "expected a text as source, got a blank"),
     "blank target": ("a\t", "expected a text as target, got a blank"),
-    "blanks of all kinds": ("a\t \u3000\u00a0\x0b", "expected a text as target, got a blank"),
+    "blanks of all kinds": ("a\t \u3000\u00a0\x0b\u2028\x85\x1c", "expected a text as target, got a blank"),
+    "blanks as source": (" \u3000\u00a0\u2003\tb", "expected a text as source, got a blank"),
     "latin-1": (b"caf\xe9\tb", "expected UTF-8, got the byte 0xe9 at offset 3 of the line"),
     "surrogate in utf-8": (b"a\xed\xa0\x80\tb", "expected UTF-8, got the byte 0xed at offset 1"),
 }
@@ -167,14 +215,21 @@ def test_a_missing_tag_column_is_a_bad_line(write):
         read_pairs(write("a\tb\n"), tag_columns=[3])
 
 
-def test_a_blank_source_is_bad_even_without_target(write):
-    with pytest.raises(DataError, match=":2: expected a text as source"):
-        read_pairs(write("a\n\nb\n"), need_target=False)
+def test_what_a_bad_line_of_sources_is(write):
+    with pytest.raises(DataError, match=":2: expected UTF-8"):
+        read_pairs(write(b"a\n\xff\nb\n"), need_target=False)
+    path = write('{"source": "a"}\n{}\n', "p.jsonl")
+    with pytest.raises(DataError, match=":2: expected a value for the key 'source'"):
+        read_pairs(path, need_target=False)
+    path = write('{"source": 5}\n', "p.jsonl")
+    with pytest.raises(DataError, match="no usable line: 1 bad, the first is line 1: expected a string as source"):
+        read_pairs(path, need_target=False, bad_lines="skip")
 
 
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
+        ({"normalisation": "nfc"}, "expected 'NFC', 'NFD', 'NFKC', 'NFKD' or 'none', got 'nfc'"),
         ({"bad_lines": "ignore"}, "expected 'error' or 'skip', got 'ignore'"),
         ({"source_column": 0}, "columns count from 1, got column 0"),
         ({"tag_columns": [-1]}, "columns count from 1, got column -1"),

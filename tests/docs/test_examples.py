@@ -60,6 +60,10 @@ def test_a_score_of_ones_own(registries, monkeypatch, tmp_path):
     run(made_for_less.replace('"copy"', '"copy:dev"'), "use")
 
 
+def test_a_step_function_of_ones_own():
+    run(blocks("decoding.md", "python")[0], "counts")
+
+
 def test_the_smallest_parts(registries):
     run(blocks("adding_a_part.md", "python")[3], "smallest")
     check_scope("words")

@@ -184,6 +184,20 @@ def test_every_number_has_a_signature_of_one_line() -> None:
         assert part in scores.signature
 
 
+def test_texts_are_compared_in_the_form_that_the_signature_names() -> None:
+    lines: list[tuple[Hashable, str, str]] = [("s", "cafe\u0301", "caf\u00e9"), ("t", "\ufb01n", "fin")]
+    for form, wrong in {"NFC": 50, "NFD": 50, "NFKC": 0, "NFKD": 0, "none": 100}.items():
+        scores = score(lines, normalisation=form)
+        assert scores.sequence_error == scores.sequence_error_by_line == wrong
+        assert (scores.chrf == 100) == (wrong == 0)
+        assert f"|norm:{form.lower()}|" in scores.signature
+        own = [signature for name, signature in scores.signatures.items() if name not in ("bleu", "chrf")]
+        assert all(f"|norm:{form.lower()}|" in signature for signature in own)
+    assert score(lines) == score(lines, normalisation="NFC")
+    with pytest.raises(DataError, match="expected 'NFC', 'NFD', 'NFKC', 'NFKD' or 'none', got 'nfc'"):
+        score(lines, normalisation="nfc")
+
+
 def test_json_has_every_number_and_the_signature() -> None:
     value = json.loads(json.dumps(score([("s", "a b", "a c")]).as_json()))
     assert {*NAMES, "signature", "signatures", "sentences", "sources"} <= set(value)

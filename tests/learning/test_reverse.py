@@ -58,7 +58,7 @@ def task():
 
 
 def exact(model, codec, pairs):
-    answers = Predictor(model, codec, PredictRecipe()).predict(pairs, beam_size=1)
+    answers = Predictor(model, codec, PredictRecipe(beam=1)).predict(pairs)
     return sum(found[0].text == pair.target for found, pair in zip(answers, pairs, strict=True)) / len(pairs)
 
 

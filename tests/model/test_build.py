@@ -87,7 +87,7 @@ def test_what_is_not_known_is_refused(options, message):
         ({"scope": {"name": "local_p", "window": 0}}, "window must be at least 1, got 0"),
         ({"score": {"name": "additive", "attention_size": 0}}, "attention_size must be at least 1, got 0"),
         ({"score": {"name": "location", "max_positions": -3}}, "max_positions must be at least 1, got -3"),
-        ({"normaliser": {"name": "softmax", "temperature": 0.0}}, "temperature must be above 0, got 0.0"),
+        ({"normaliser": {"name": "softmax", "temperature": 0.0}}, "temperature must be at least 1e-06, got 0.0"),
     ],
 )
 def test_what_does_not_fit_is_refused_with_both_sizes(options, message):

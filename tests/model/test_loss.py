@@ -1,4 +1,6 @@
-"""The loss: summed over real target tokens, equal to forced decoding, with PyTorch's own label smoothing."""
+"""The loss: summed over real target tokens, equal to forced decoding; smoothed over what can be written."""
+
+import math
 
 import pytest
 import torch
@@ -6,7 +8,7 @@ from torch.nn import functional
 
 from heedful.data.vocabulary import Vocabulary
 
-from .cases import FUSIONS, close, make, one, random_batch, unrolled
+from .cases import FUSIONS, batch_of, close, make, one, random_batch, rows_of, unrolled
 
 every = pytest.mark.parametrize("fusion", list(FUSIONS))
 
@@ -54,29 +56,56 @@ def test_two_sentences_together_are_the_sum_of_the_two_alone(smoothing):
 
 
 @pytest.mark.parametrize("smoothing", [0.1, 0.5])
-def test_label_smoothing_is_torchs_on_real_tokens(smoothing):
+def test_label_smoothing_is_the_cross_entropy_with_a_smoothed_target(smoothing):
+    """PyTorch's, with probabilities as the target: padding and the start symbol, which nobody writes, get none."""
     model, batch = make(fusion="early"), random_batch()
     logits, _ = unrolled(model, batch)
-    tokens = batch.target.tokens.masked_fill(~batch.target.mask, -100)
-    wanted = functional.cross_entropy(
-        logits.flatten(0, 1),
-        tokens.flatten(),
-        reduction="sum",
-        label_smoothing=smoothing,
-        ignore_index=-100,
-    )
+    target = torch.zeros_like(logits)
+    target[..., Vocabulary.END :] = smoothing / (logits.shape[-1] - 2)
+    target += (1 - smoothing) * functional.one_hot(batch.target.tokens, logits.shape[-1]).double()
+    mask = batch.target.mask
     loss = model(batch, label_smoothing=smoothing)
-    same(loss.total, wanted)
+    same(loss.total, functional.cross_entropy(logits[mask], target[mask], reduction="sum"))
     same(loss.plain, model(batch).total)
     assert loss.total > loss.plain
 
 
 def test_label_smoothing_by_hand():
-    """Y = 23, smoothing a: (1 - a) nll + a mean over the vocabulary of -log p."""
-    model, batch = make(fusion="early"), random_batch((5,), (1,))
-    logs = unrolled(model, batch)[0].log_softmax(-1)[0, 0]
-    wanted = -0.9 * logs[Vocabulary.END] - 0.1 * logs.mean()
-    same(model(batch, label_smoothing=0.1).total, wanted)
+    """Of 23 symbols padding has probability 1/2, the start 1/4, the end symbol 1/8, and the others 1/160 each."""
+    model = make(fusion="early")
+    with torch.no_grad():
+        model.decoder.output.weight.zero_()
+        probabilities = torch.full((23,), 1 / 160, dtype=torch.float64)
+        probabilities[: Vocabulary.UNKNOWN] = torch.tensor([1 / 2, 1 / 4, 1 / 8])
+        model.decoder.output.bias.copy_(probabilities.log())
+    loss = model(random_batch((5,), (1,)), label_smoothing=0.1)
+    assert loss.plain.item() == pytest.approx(math.log(8), rel=1e-12)
+    expected = 0.9 * math.log(8) + 0.1 * (math.log(8) + 20 * math.log(160)) / 21
+    assert loss.total.item() == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_what_nobody_writes_is_only_pushed_down(smoothing):
+    """The gradient of a logit is its probability less its share of the target, and theirs is nothing."""
+    model, batch = make(fusion="early"), random_batch()
+    model(batch, label_smoothing=smoothing).total.backward()
+    probabilities = unrolled(model, batch)[0].softmax(-1)[batch.target.mask].sum(0)
+    close(model.decoder.output.bias.grad[: Vocabulary.END], probabilities[: Vocabulary.END].detach())
+
+
+@every
+def test_padding_has_no_part_in_the_loss_however_much_there_is(fusion):
+    model = make(**FUSIONS[fusion])
+    sources, targets = rows_of((5, 2, 7), 29, seed=3), rows_of((3, 6, 4), 23, seed=4)
+    for smoothing in (0.0, 0.1):
+        none, few, many = (
+            model(batch_of(sources, targets, extra_source=extra, extra_target=extra), label_smoothing=smoothing)
+            for extra in (0, 5, 50)
+        )
+        assert none.tokens == few.tokens == many.tokens == 13
+        for name in ("total", "plain"):
+            same(getattr(few, name), getattr(none, name))
+            same(getattr(many, name), getattr(none, name))
 
 
 def test_the_unsmoothed_loss_carries_no_gradient():

@@ -3,34 +3,30 @@
 import pytest
 import torch
 
-from heedful.search import beam, greedy
+from heedful.search import Ranking, Rules, beam, greedy
 
 from .tables import END, begin, check, plain_greedy, random_table, rows, scripted, step
-
-
-def limits(*values: int) -> torch.Tensor:
-    return torch.tensor(values)
 
 
 @pytest.mark.parametrize("end", [-2.0, 0.0, 2.0])
 def test_it_is_the_plain_loop(end):
     table = random_table(53, end=end)
-    lengths = [1 + row % 11 for row in range(53)]
-    found = greedy(step, *begin(table), max_lengths=limits(*lengths), length_penalty=0.5, with_weights=True)
+    rules, ranking = Rules(torch.arange(53) % 11 + 1), Ranking(0.5)
+    found = greedy(step, *begin(table), rules=rules, ranking=ranking, with_weights=True)
     assert len(found) == 53
-    for row, (hypothesis, limit) in enumerate(zip(found, lengths, strict=True)):
+    for row, (hypothesis,) in enumerate(found):
         assert hypothesis.weights is not None
-        check(hypothesis, plain_greedy(table, row, limit), table, row, 0.5)
-    assert {hypothesis.finished for hypothesis in found} == {True, False}
+        check(hypothesis, plain_greedy(table, row, rules), table, row, ranking)
+    assert {hypothesis.finished for (hypothesis,) in found} == {True, False}
 
 
 def test_a_beam_of_one_is_greedy_on_200_random_inputs():
     table = random_table(200, seed=1)
     lengths = torch.arange(200) % 13 + 1
-    single = greedy(step, *begin(table), max_lengths=lengths, with_weights=True)
-    found = beam(step, *begin(table), beam_size=1, max_lengths=lengths, with_weights=True)
-    assert len({len(hypothesis.tokens) for hypothesis in single}) > 5
-    for hypothesis, (only,) in zip(single, found, strict=True):
+    single = greedy(step, *begin(table), rules=Rules(lengths), with_weights=True)
+    found = beam(step, *begin(table), beam_size=1, rules=Rules(lengths), with_weights=True)
+    assert len({len(hypothesis.tokens) for (hypothesis,) in single}) > 5
+    for (hypothesis,), (only,) in zip(single, found, strict=True):
         assert (only.tokens, only.finished) == (hypothesis.tokens, hypothesis.finished)
         assert only.score == pytest.approx(hypothesis.score, abs=1e-5)
         assert only.log_probability == pytest.approx(hypothesis.log_probability, abs=1e-5)
@@ -40,7 +36,7 @@ def test_a_beam_of_one_is_greedy_on_200_random_inputs():
 
 def test_no_weights_unless_asked_for():
     table = random_table(3)
-    assert [found.weights for found in greedy(step, *begin(table), max_lengths=limits(5, 5, 5))] == [None] * 3
+    assert [found.weights for (found,) in greedy(step, *begin(table), rules=Rules.up_to(5, 5, 5))] == [None] * 3
 
 
 def test_no_weights_where_there_are_none():
@@ -48,12 +44,12 @@ def test_no_weights_where_there_are_none():
         logs, _, state = step(tokens, memory, state)
         return logs, None, state
 
-    (found,) = greedy(without, *begin(random_table(1)), max_lengths=limits(5), with_weights=True)
+    ((found,),) = greedy(without, *begin(random_table(1)), rules=Rules.up_to(5), with_weights=True)
     assert found.weights is None
 
 
 def test_an_immediate_end_is_an_empty_answer():
-    (found,) = greedy(step, *begin(scripted({(END,): -0.5})), max_lengths=limits(5), with_weights=True)
+    ((found,),) = greedy(step, *begin(scripted({(END,): -0.5})), rules=Rules.up_to(5), with_weights=True)
     assert (found.tokens, found.finished, found.token_scores) == ([], True, [-0.5])
     assert found.weights is not None
     assert found.weights.shape == (1, 1)
@@ -61,7 +57,7 @@ def test_an_immediate_end_is_an_empty_answer():
 
 def test_what_never_ends_is_returned_unfinished():
     table = scripted({(3, 3, 3, 3, 3): -1.0})
-    (found,) = greedy(step, *begin(table), max_lengths=limits(4), length_penalty=0.0)
+    ((found,),) = greedy(step, *begin(table), rules=Rules.up_to(4), ranking=Ranking(0.0))
     assert (found.tokens, found.finished) == ([3] * 4, False)
     assert len(found.token_scores) == 4
 
@@ -69,7 +65,7 @@ def test_what_never_ends_is_returned_unfinished():
 def test_padding_and_start_are_never_chosen():
     table = random_table(23, seed=2)
     table.logs[..., :2] = -0.01
-    for hypothesis in greedy(step, *begin(table), max_lengths=torch.full((23,), 9)):
+    for (hypothesis,) in greedy(step, *begin(table), rules=Rules(torch.full((23,), 9))):
         assert not {0, 1} & set(hypothesis.tokens)
 
 
@@ -81,8 +77,8 @@ def test_no_more_steps_than_needed():
         return step(tokens, memory, state)
 
     table = scripted({(END,): -1.0}, {(3, 4, END): -1.0}, {(3, END): -1.0}, {(5, 6, END): -1.0})
-    found = greedy(counted, *begin(table), max_lengths=limits(9, 9, 9, 9))
-    assert [hypothesis.tokens for hypothesis in found] == [[], [3, 4], [3], [5, 6]]
+    found = greedy(counted, *begin(table), rules=Rules.up_to(9, 9, 9, 9))
+    assert [hypothesis.tokens for (hypothesis,) in found] == [[], [3, 4], [3], [5, 6]]
     assert calls == [4, 3, 2]  # who is done is left behind once that pays
 
 
@@ -90,18 +86,21 @@ def test_no_more_steps_than_needed():
 def test_batches_of_any_size_in_any_order_give_the_same(size):
     table = random_table(20, seed=3)
     lengths = torch.arange(20) % 9 + 1
-    whole = greedy(step, *begin(table), max_lengths=lengths, with_weights=True)
+    whole = greedy(step, *begin(table), rules=Rules(lengths), with_weights=True)
     order = torch.randperm(20, generator=torch.Generator().manual_seed(size)).tolist()
     for start in range(0, 20, size):
         part = order[start : start + size]
-        found = greedy(step, *begin(rows(table, part)), max_lengths=lengths[part], with_weights=True)
-        for index, hypothesis in zip(part, found, strict=True):
-            assert hypothesis[:4] == whole[index][:4]
-            assert torch.equal(hypothesis.weights, whole[index].weights)
+        found = greedy(step, *begin(rows(table, part)), rules=Rules(lengths[part]), with_weights=True)
+        for index, (hypothesis,) in zip(part, found, strict=True):
+            assert hypothesis[:4] == whole[index][0][:4]
+            assert torch.equal(hypothesis.weights, whole[index][0].weights)
 
 
 def test_no_sentences():
-    assert greedy(step, *begin(random_table(0)), max_lengths=torch.zeros(0, dtype=torch.int64)) == []
+    def never(tokens, memory, state):
+        raise AssertionError("nothing may be decoded")
+
+    assert greedy(never, *begin(random_table(0)), rules=Rules(torch.zeros(0, dtype=torch.int64))) == []
 
 
 def test_what_is_given_is_left_alone():
@@ -112,7 +111,7 @@ def test_what_is_given_is_left_alone():
 
     table, lengths = random_table(5), torch.arange(5) + 1
     before = [tensor.clone() for tensor in table]
-    greedy(step_by_views, *begin(table), max_lengths=lengths)
+    greedy(step_by_views, *begin(table), rules=Rules(lengths))
     assert all(torch.equal(tensor, old) for tensor, old in zip(table, before, strict=True))
     assert lengths.tolist() == [1, 2, 3, 4, 5]
 
@@ -120,6 +119,6 @@ def test_what_is_given_is_left_alone():
 def test_no_gradients_are_kept():
     table = random_table(2)
     table.weights.requires_grad_()
-    first, _ = greedy(step, *begin(table), max_lengths=limits(5, 5), with_weights=True)
+    (first,), _ = greedy(step, *begin(table), rules=Rules.up_to(5, 5), with_weights=True)
     assert first.weights is not None
     assert not first.weights.requires_grad

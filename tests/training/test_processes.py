@@ -1,8 +1,7 @@
-"""Trainings in processes of their own: two at once, as torchrun starts them, and one that is killed."""
+"""Trainings in processes of their own: two at once, as torchrun starts them."""
 
 from __future__ import annotations
 
-import signal
 import socket
 import subprocess
 import sys
@@ -11,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import heedful
-from training.cases import TINY, resume, rows, same_tensors, train_tiny
+from training.cases import TINY, rows
 
 pytestmark = pytest.mark.slow
 
@@ -65,40 +64,3 @@ def test_two_processes_agree_on_when_the_minutes_are_over(pairs, tmp_path):
     done = two_processes([str(tmp_path / "clocks.py"), *arguments])
     assert done.returncode == 0, done.stderr
     assert heedful.load(tmp_path / "run").predict(["abc"], beam=2)[0].score < 0
-
-
-KILLED = """
-import os, signal, sys
-import safetensors.torch
-
-save, calls = safetensors.torch.save_file, 0
-
-def killed(tensors, path, metadata=None):
-    global calls
-    calls += 1
-    save(tensors, path, metadata=metadata)
-    if calls == int(sys.argv[1]):
-        os.truncate(path, os.path.getsize(path) // 2)
-        os.kill(os.getpid(), signal.SIGKILL)
-
-safetensors.torch.save_file = killed
-from heedful.cli import run
-run(sys.argv[2:])
-"""
-
-
-def test_a_training_that_is_killed_while_it_saves_leaves_a_whole_run(pairs, tmp_path):
-    """kill -9 in the middle of writing the weights, then of a checkpoint; resumed after each, it is as if never."""
-    settings = {"train.updates": 23, "train.validate_every": 0.5, "train.metric": "loss", "model.dropout": 0.3}
-    straight = train_tiny(pairs, tmp_path / "straight", set=settings)
-    out = tmp_path / "run"
-    first = command(pairs, out, **settings)[2:]
-    again = ["train", str(pairs), f"--out={out}", "--resume"]
-    for number, arguments in ((5, first), (4, again)):
-        process = subprocess.run([sys.executable, "-c", KILLED, str(number), *arguments], timeout=120, check=False)
-        assert process.returncode == -signal.SIGKILL
-        assert heedful.load(out).predict(["abc"], beam=2)[0].score < 0
-    resume(pairs, out)
-    assert rows(out) == rows(straight)
-    for name in ("model.safetensors", "checkpoint.safetensors"):
-        assert same_tensors(out / name, straight / name)

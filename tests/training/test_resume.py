@@ -203,6 +203,10 @@ def test_a_log_that_was_edited_is_refused(finished, pairs, content):
     unchanged(finished, lambda: resume(pairs, finished), error=RunError, says=r"log\.csv: expected")
 
 
+def test_resume_with_a_recipe_is_refused(finished, pairs):
+    unchanged(finished, lambda: resume(pairs, finished, recipe="tiny"), error=RecipeError, says="with its own recipe")
+
+
 def test_resume_of_nothing_is_refused(pairs, tmp_path):
     with pytest.raises(RunError, match="no such run folder"):
         resume(pairs, tmp_path / "nothing")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from heedful.recipes import TrainRecipe, load
 from heedful.training.schedule import learning_rate, share_used
-from training.cases import Recorder, rows, tensors_of, train_tiny
+from training.cases import Recorder, resume, rows, tensors_of, train_tiny
 
 
 def recipe(**settings) -> TrainRecipe:
@@ -125,28 +125,59 @@ def test_part_of_an_epoch_is_a_budget(pairs, tmp_path):
     assert len(half.looks) == 1
 
 
+class Clock:
+    """Moves one second at each look at it."""
+
+    def __init__(self, now: float) -> None:
+        self.now = now
+
+    def monotonic(self) -> float:
+        self.now += 1.0
+        return self.now
+
+
+MINUTES = {"train.minutes": 2, "train.updates": "none", "train.schedule": "linear"}
+
+
 def test_minutes_end_training(pairs, tmp_path, monkeypatch):
-    """By a clock that moves one second at each look at it."""
     from heedful.training import loop
 
-    class Clock:
-        now = 0.0
-
-        @classmethod
-        def monotonic(cls) -> float:
-            cls.now += 1.0
-            return cls.now
-
-    monkeypatch.setattr(loop, "time", Clock)
+    monkeypatch.setattr(loop, "time", Clock(0.0))
     recorder = Recorder()
-    settings = {"train.minutes": 1, "train.updates": "none", "train.schedule": "linear"}
-    train_tiny(pairs, tmp_path / "run", set=settings, reporter=recorder)
+    train_tiny(pairs, tmp_path / "run", set=MINUTES, reporter=recorder)
     shares = [update.share for update in recorder.updates]
     assert shares == sorted(shares)
-    assert 0 < len(shares) <= 60
+    assert 0 < len(shares) <= 120
     assert shares[-1] > 0.9
     assert [update.learning_rate for update in recorder.updates] == pytest.approx([0.02 * (1 - s) for s in shares])
-    assert recorder.looks[-1].seconds >= 60
+    assert recorder.looks[-1].seconds >= 120
+
+
+def test_minutes_are_counted_over_all_sittings(pairs, tmp_path, monkeypatch):
+    """On another machine, whose clock says something else, the schedule goes on where the checkpoint was."""
+    from heedful.training import loop
+
+    def stop(recorder: Recorder) -> None:
+        if recorder.updates[-1].share > 0.5:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(loop, "time", Clock(0.0))
+    first, second = Recorder(stop), Recorder()
+    with pytest.raises(KeyboardInterrupt):
+        train_tiny(pairs, tmp_path / "run", set=MINUTES, reporter=first)
+    spent = tensors_of(tmp_path / "run" / "checkpoint.safetensors")[1]["progress"]["seconds"]
+    assert 40 < spent == first.looks[-1].seconds
+    monkeypatch.setattr(loop, "time", Clock(1e6))
+    resume(pairs, tmp_path / "run", reporter=second)
+    updates, (before,) = second.updates, [u for u in first.updates if u.updates == second.updates[0].updates - 1][-1:]
+    assert updates[0].share == pytest.approx(spent / 120)
+    assert before.share <= updates[0].share < updates[1].share
+    assert [update.learning_rate for update in updates] == pytest.approx([0.02 * (1 - u.share) for u in updates])
+    assert updates[-1].share > 0.9
+    assert second.looks[-1].seconds == pytest.approx(120, abs=10)
+    done = Recorder()
+    resume(pairs, tmp_path / "run", reporter=done)
+    assert not done.updates
 
 
 def test_validations_come_at_even_distances(pairs, tmp_path):

@@ -5,15 +5,26 @@ from __future__ import annotations
 import gzip
 import json
 import re
+from contextlib import suppress
 
 import pytest
 import torch
 
 import heedful
-from heedful.errors import DataError, RecipeError
+from heedful.errors import DataError, RecipeError, TrainingError
 from heedful.recipes import TrainRecipe
 from heedful.training.optimisers import make_optimiser
-from training.cases import Recorder, rows, same_tensors, spelled, tensors_of, train_tiny, words, write_pairs
+from training.cases import (
+    Recorder,
+    rows,
+    same_tensors,
+    spelled,
+    spelling_pairs,
+    tensors_of,
+    train_tiny,
+    words,
+    write_pairs,
+)
 
 
 def moved(folder) -> float:
@@ -103,7 +114,8 @@ def test_scheduled_sampling_grows_from_nothing(pairs, tmp_path, monkeypatch):
 
     monkeypatch.setattr(Model, "forward", forward)
     train_tiny(pairs, tmp_path / "run", set={"train.updates": 8, "train.scheduled_sampling": 0.4})
-    assert shares == pytest.approx([0.4 * done / 8 for done in range(8)])
+    assert shares[0] == 0.4  # the rehearsal of the largest batch, which changes nothing
+    assert shares[1:] == pytest.approx([0.4 * done / 8 for done in range(8)])
 
 
 def test_batches_stay_within_their_tokens(pairs, tmp_path, monkeypatch):
@@ -148,7 +160,7 @@ def test_long_pairs_are_left_out_and_counted(tmp_path):
     recorder = Recorder()
     settings = {"data.max_length": 8, "train.updates": 2}
     train_tiny(pairs, tmp_path / "run", dev="reverse:dev", set=settings, reporter=recorder)
-    assert "2 pairs of more than 8 tokens left out of training" in recorder.messages
+    assert "2 pairs of more than 8 tokens left out of training (lines 41, 42)" in recorder.messages
     assert any(message.startswith("40 pairs to train on") for message in recorder.messages)
     with pytest.raises(DataError, match=r"all 42 training pairs are longer than data\.max_length = 8 tokens"):
         train_tiny(write_pairs(tmp_path / "long.tsv", long * 21), tmp_path / "none", dev=pairs, set=settings)
@@ -165,7 +177,7 @@ def test_bad_lines_are_skipped_and_counted(tmp_path):
     assert not (tmp_path / "run").exists()
     recorder = Recorder()
     train_tiny(path, tmp_path / "run", set={"data.bad_lines": "skip", "train.updates": 1}, reporter=recorder)
-    assert f"{path}: 4 bad lines skipped: 4, 5, 6, 7" in recorder.messages
+    assert f"{path}: bad lines skipped, 4 in all: 4, 5, 6, 7" in recorder.messages
 
 
 def test_symbols_that_were_not_separated_are_noticed(tmp_path):
@@ -202,6 +214,26 @@ def test_columns_and_json_keys(tmp_path):
 
 
 # What cannot be done is told before anything is written.
+
+
+@pytest.mark.parametrize("optimiser", ["adam", "adadelta", "sgd"])
+@pytest.mark.parametrize("key", ["learning_rate", "weight_decay"])
+def test_numbers_beyond_reason(pairs, tmp_path, optimiser, key):
+    """A larger one ends in an error of PyTorch's own in the middle of a step; the largest that is allowed does not."""
+    settings = {"train.optimiser": optimiser, "train.updates": 3}
+    for value in (1e308, 1e38, 1.1e6, -1.0):
+        with pytest.raises(RecipeError, match=rf"'train\.{key}': input should be (less|greater) than .*got"):
+            train_tiny(pairs, tmp_path / "run", set={**settings, f"train.{key}": value})
+    assert not (tmp_path / "run").exists()
+    with suppress(TrainingError):  # the weights may become infinite
+        train_tiny(pairs, tmp_path / "run", set={**settings, f"train.{key}": 1e6})
+
+
+@pytest.mark.parametrize("seed", [-1, 2**63, 2**64])
+def test_a_seed_that_is_none(pairs, tmp_path, seed):
+    with pytest.raises(RecipeError, match=r"'train\.seed': input should be (less|greater) than"):
+        train_tiny(pairs, tmp_path / "run", set={"train.seed": seed})
+    train_tiny(pairs, tmp_path / "run", set={"train.seed": 2**63 - 1, "train.updates": 1})
 
 
 def test_no_development_pairs_is_an_error_with_a_way_out(pairs, tmp_path):
@@ -254,3 +286,21 @@ def test_a_folder_that_cannot_be_made(pairs, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(RunError, match="file"):
         train_tiny(pairs, tmp_path / "file" / "run")
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"predict.banned": ["Q7"]}, "the target vocabulary has no token 'Q7'"),
+        ({"predict.prefix": "A B", "predict.max_length": 2}, "max_length 2 leaves no room for a prefix of 2 tokens"),
+        ({"predict.coverage_penalty": 0.2, "model.fusion": "none"}, "no use to a model without attention"),
+        ({"predict.unknown": "replace", "model.fusion": "none"}, "cannot be replaced by a model without attention"),
+        ({"predict.attention_temperature": 0.0}, "attention_temperature"),
+    ],
+    ids=str,
+)
+def test_rules_for_answers_that_do_not_fit_are_told_before_anything_is_written(tmp_path, settings, message):
+    pairs = spelling_pairs(tmp_path / "pairs.tsv")
+    with pytest.raises(RecipeError, match=message):
+        train_tiny(pairs, tmp_path / "run", set=settings)
+    assert not (tmp_path / "run").exists()

@@ -128,10 +128,8 @@ class Alignment:
         words = [column for column, position in enumerate(self.source_positions) if position]
         if not words:
             return []
-        rows = len(self.target)
-        about_words = range(rows - self.target_end) if self.convention == "predicted" else range(1, rows)
         best = self.weights[:, words].argmax(axis=1)
-        cells = [(row, words[best[row]]) for row in about_words]
+        cells = [(row, words[best[row]]) for row in self._rows_about_words()]
         return [(row, column) for row, column in cells if self.weights[row, column] > 0]
 
     def links(self) -> list[tuple[int, int]]:
@@ -146,6 +144,27 @@ class Alignment:
     def pharaoh(self) -> str:
         """The links as text, source-target: ``"0-0 1-2"``; empty where there is none."""
         return " ".join(f"{source}-{target}" for source, target in self.links())
+
+    def without_special(self) -> Alignment:
+        """The words alone: no tags, no end symbol, on neither side, and rows that sum to 1 again.
+
+        Each row is divided by its sum; one without weight on words stays 0. Where rows are about the input word, row t
+        becomes that of target word t - 1, so that in the result every row is about its own label; a last word that
+        nothing was written after has no row. The links are the same.
+        """
+        words = [column for column, position in enumerate(self.source_positions) if position]
+        rows = self._rows_about_words()
+        weights = self.weights[rows.start : rows.stop, words]
+        sums = weights.sum(axis=1, keepdims=True)
+        weights = np.divide(weights, sums, out=np.zeros_like(weights), where=sums > 0)
+        source = tuple(self.source[column] for column in words)
+        positions = tuple(self.source_positions[column] for column in words)
+        return Alignment(source, self.row_labels()[rows.start : rows.stop], weights, "predicted", positions, False)
+
+    def _rows_about_words(self) -> range:
+        """The rows that are about a target word, rather than about the end symbol or the start."""
+        rows = len(self.target)
+        return range(rows - self.target_end) if self.convention == "predicted" else range(1, rows)
 
     def to_json(self) -> dict[str, Any]:
         """All of it as plain lists, strings and numbers; `from_json` gives back the same bits."""

@@ -4,51 +4,48 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from typing import Unpack
 
-from heedful.api.run import Run, check_beam, loaded
+from heedful.answers import Prediction
+from heedful.api.run import Run, Runs, loaded
 from heedful.data.pairs import Corpus
 from heedful.evaluation import Scores, evaluate_texts
 from heedful.notes import Message, Notes, skipped
-from heedful.predictor import Prediction, Progress
+from heedful.options import EnsembleAverage, SearchOptions
+from heedful.predictor import Progress
 from heedful.training.train import read
 
 
 def evaluate(
-    run: Run | str | os.PathLike[str],
+    run: Run | Runs,
     pairs: str | os.PathLike[str],
     *,
-    beam: int | None = None,
-    length_penalty: float | None = None,
     batch_size: int | None = None,
+    ensemble_average: EnsembleAverage = "probabilities",
     progress: Progress | None = None,
     message: Message | None = None,
+    **search: Unpack[SearchOptions],
 ) -> Scores:
     """Answer each source of `pairs` and score the answers against its targets.
 
     Args:
-        run: a run, or its folder.
+        run: as in `heedful.predict`.
         pairs: as in `heedful.train`.
-        beam: as in `heedful.predict`, as the next two.
-        length_penalty: see there.
-        batch_size: see there.
+        batch_size: as in `heedful.predict`, as the next one.
+        ensemble_average: see there.
         progress: called with the number of sentences just done.
         message: called with what a person should know: lines skipped, symbols unknown, answers cut.
+        search: as in `heedful.predict`.
 
     Raises:
         RunError: the run cannot be loaded.
         DataError: the pairs cannot be read.
+        RecipeError: an option is unknown or does not fit the run.
     """
-    run = loaded(run)
+    run = loaded(run, ensemble_average)
+    predictor = run.predictor.with_options(search)
     corpus = read(pairs, run.recipe.data)
-    width = check_beam(beam, 1, run.recipe.predict.beam)
-    penalty = run.recipe.predict.length_penalty if length_penalty is None else length_penalty
-    answers = run.predictor.predict(
-        corpus.pairs,
-        beam_size=width,
-        length_penalty=penalty,
-        batch_size=batch_size,
-        progress=progress,
-    )
+    answers = predictor.predict(corpus.pairs, batch_size=batch_size, progress=progress)
     if message is not None:
         _tell(run, corpus, answers, message)
     return evaluate_texts(
@@ -56,9 +53,10 @@ def evaluate(
         [best.text for best, *_ in answers],
         [pair.target or "" for pair in corpus.pairs],
         target_split=run.codec.target_tokeniser.split,
-        search=f"beam:{width}|lp:{penalty:g}" if width > 1 else "greedy",
+        search=predictor.signature(),
         token_name=run.recipe.data.target_tokens.name,
         bleu_tokenizer=run.recipe.predict.bleu_tokenizer,
+        normalisation=run.recipe.data.normalisation,
     )
 
 

@@ -6,14 +6,18 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, overload
+from typing import Literal, Unpack, overload
 
+from heedful.answers import Prediction
 from heedful.data.codec import Codec
-from heedful.data.pairs import Pair
-from heedful.errors import DataError
-from heedful.predictor import Prediction, Predictor
+from heedful.data.pairs import Pair, json_source
+from heedful.data.texts import normalise
+from heedful.ensemble import Ensemble
+from heedful.errors import DataError, RunError
+from heedful.options import EnsembleAverage, SearchOptions
+from heedful.predictor import Predictor
 from heedful.recipes import Recipe
-from heedful.runs import load_description, load_model
+from heedful.runs import identity, load_description, load_model
 
 
 @dataclass(frozen=True)
@@ -37,105 +41,144 @@ class Run:
         self,
         texts: Sequence[str],
         *,
-        beam: int | None = ...,
         n_best: Literal[1] = ...,
-        length_penalty: float | None = ...,
         batch_size: int | None = ...,
         with_alignment: bool = ...,
+        **search: Unpack[SearchOptions],
     ) -> list[Prediction]: ...
     @overload
     def predict(
         self,
         texts: Sequence[str],
         *,
-        beam: int | None = ...,
         n_best: int,
-        length_penalty: float | None = ...,
         batch_size: int | None = ...,
         with_alignment: bool = ...,
+        **search: Unpack[SearchOptions],
     ) -> list[list[Prediction]]: ...
     def predict(
         self,
         texts: Sequence[str],
         *,
-        beam: int | None = None,
         n_best: int = 1,
-        length_penalty: float | None = None,
         batch_size: int | None = None,
         with_alignment: bool = True,
+        **search: Unpack[SearchOptions],
     ) -> list[Prediction] | list[list[Prediction]]:
         """The best answer to each text, or with ``n_best`` above 1 a list of answers to each; see `heedful.predict`."""
         pairs = [self.as_pair(text, line) for line, text in enumerate(as_texts(texts), start=1)]
-        answers = self.predictor.predict(
-            pairs,
-            beam_size=check_beam(beam, n_best, self.recipe.predict.beam),
-            n_best=n_best,
-            length_penalty=length_penalty,
-            batch_size=batch_size,
-            with_alignment=with_alignment,
-        )
+        predictor = self.predictor.with_options(search, n_best=n_best)
+        answers = predictor.predict(pairs, n_best=n_best, batch_size=batch_size, with_alignment=with_alignment)
         return answers if n_best > 1 else [best for best, *_ in answers]
 
-    def as_pair(self, text: str, line: int) -> Pair:
+    def as_pair(self, text: str, line: int, *, place: str | None = None) -> Pair:
         """A line of text as a source: all of it, or its columns where the recipe has tag columns.
 
         Raises:
             DataError: the line lacks the columns, or the recipe takes its tags from JSON keys.
         """
-        data = self.recipe.data
+        data, place = self.recipe.data, place or f"line {line}"
+        text = normalise(text, data.normalisation)
         if not data.tag_columns or not text.strip():
-            return Pair(_normal(text), None, (), line)
+            return Pair(text, None, (), line)
         cells = text.split("\t")
         columns = [column for column in (data.source_column, *data.tag_columns) if isinstance(column, int)]
         if len(columns) <= len(data.tag_columns):
-            raise DataError(f"line {line}: this run's tags have JSON keys; predict from a file of JSON lines (.jsonl)")
+            raise DataError(f"{place}: this run's tags have JSON keys; predict from a file of JSON lines (.jsonl)")
         if max(columns) > len(cells):
             raise DataError(
-                f"line {line}: expected the source in column {data.source_column} and tags in "
+                f"{place}: expected the source in column {data.source_column} and tags in "
                 f"{data.tag_columns}, as in training, got {len(cells)} columns"
             )
-        tags = [tag.strip() for column in columns[1:] for tag in cells[column - 1].split(data.tag_separator)]
-        return Pair(_normal(cells[columns[0] - 1]), None, tuple(tag for tag in tags if tag), line)
+        separator = normalise(data.tag_separator, data.normalisation)
+        tags = [tag.strip() for column in columns[1:] for tag in cells[column - 1].split(separator)]
+        return Pair(cells[columns[0] - 1], None, tuple(tag for tag in tags if tag), line)
+
+    def as_json_pair(self, text: str, line: int, *, place: str | None = None) -> Pair:
+        """One JSON line as a source, with the keys that the recipe names; a blank line is a blank source.
+
+        Raises:
+            DataError: it is no JSON object with these keys.
+        """
+        data = self.recipe.data
+        return json_source(
+            text,
+            line,
+            place=place or f"line {line}",
+            source_column=data.source_column,
+            target_column=data.target_column,
+            tag_columns=data.tag_columns,
+            tag_separator=data.tag_separator,
+            normalisation=data.normalisation,
+        )
 
 
-def load(run: str | os.PathLike[str], *, device: str = "cpu") -> Run:
-    """Load a run folder.
+Runs = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+"""A run folder, or several that answer as one: a list, or their names with commas between them."""
+
+
+def load(run: Runs, *, device: str = "cpu", ensemble_average: EnsembleAverage = "probabilities") -> Run:
+    """Load a run folder, or several as an ensemble.
 
     Args:
-        run: the folder.
+        run: the folder; or several of runs with the same vocabularies, as a list or with commas between them. The
+            first one's settings count.
         device: where to decode: "cpu", "cuda", "mps".
+        ensemble_average: what an ensemble averages at each step: its members' "probabilities" or "log_probabilities".
 
     Raises:
-        RunError: there is no such folder, it is incomplete or damaged, or its weights are not its own.
+        RunError: there is no such folder, it is incomplete or damaged, its weights are not its own, or the runs of an
+            ensemble have not the same vocabularies.
     """
-    folder, recipe, codec = load_description(run)
-    model = load_model(folder, recipe, codec).to(device)
-    return Run(folder, recipe, codec, Predictor(model, codec, recipe.predict))
+    folders = _folders(run)
+    (folder, recipe, codec), *others = [load_description(folder) for folder in folders]
+    for other in others:
+        if identity(other.codec) != identity(codec):
+            raise RunError(f"{other.folder}: has other vocabularies than {folder}; they cannot answer as one")
+        for key in _READING:
+            own, its = getattr(recipe.data, key), getattr(other.recipe.data, key)
+            if own != its:
+                raise RunError(
+                    f"{other.folder}: reads with data.{key} = {its!r}, {folder} with {own!r}; they cannot answer as one"
+                )
+    models = [load_model(own, its, codec) for own, its in ((folder, recipe), *(other[:2] for other in others))]
+    try:
+        models = [model.to(device) for model in models]
+    except (RuntimeError, AssertionError) as error:  # how PyTorch says that there is none
+        raise RunError(f"device {device!r} cannot be used: {str(error).splitlines()[0]}") from None
+    ensemble = Ensemble(models, average=ensemble_average)
+    model = models[0] if len(models) == 1 else ensemble
+    predictor = Predictor(model, codec, recipe.predict, normalisation=recipe.data.normalisation)
+    return Run(folder, recipe, codec, predictor)
 
 
-def loaded(run: Run | str | os.PathLike[str]) -> Run:
+_READING = ("source_column", "target_column", "tag_columns", "tag_separator", "normalisation")
+"""What a text is, before it is tokens."""
+
+
+def _folders(run: Runs) -> list[str]:
+    if isinstance(run, str | os.PathLike):
+        name = os.fspath(run)
+        folders = [name] if "," not in name or os.path.exists(name) else name.split(",")
+    elif isinstance(run, Sequence):
+        folders = [os.fspath(folder) for folder in run]
+    else:
+        folders = []
+    if not folders or not all(folders):
+        raise RunError(f"expected a run folder, or several with commas between them, got {run!r}")
+    return folders
+
+
+def loaded(run: Run | Runs, ensemble_average: EnsembleAverage = "probabilities") -> Run:
     """`run` itself, or the run in that folder."""
-    return run if isinstance(run, Run) else load(run)
-
-
-def check_beam(beam: int | None, n_best: int, default: int) -> int:
-    """The beam to use; refused at once where it is too narrow for the n best."""
-    width = beam if beam is not None else max(default, n_best)
-    if width < 1 or n_best < 1:
-        raise DataError(f"beam and n_best must be at least 1, got beam {width} and n_best {n_best}")
-    if n_best > width:
-        raise DataError(f"n_best {n_best} needs a beam of at least {n_best}, got beam {width}")
-    return width
+    return run if isinstance(run, Run) else load(run, ensemble_average=ensemble_average)
 
 
 def as_texts(texts: Sequence[str]) -> Sequence[str]:
     """Refuse a bare string, which would be taken for a list of its characters."""
     if isinstance(texts, str):
         raise DataError(f"expected a list of texts, got one text; write [{texts!r}]")
+    for number, text in enumerate(texts, start=1):
+        if not isinstance(text, str):
+            raise DataError(f"expected a list of texts, got {text!r} as number {number}")
     return texts
-
-
-def _normal(text: str) -> str:
-    import unicodedata
-
-    return unicodedata.normalize("NFC", text)

@@ -3,40 +3,53 @@
 from __future__ import annotations
 
 import os
+from typing import Unpack
 
-from heedful.api.run import Run, loaded
+from heedful.answers import BLANK, Prediction
+from heedful.api.run import Run, Runs, loaded
 from heedful.notes import Message, skipped
-from heedful.predictor import Prediction, Progress
+from heedful.options import EnsembleAverage, ScoringOptions
+from heedful.predictor import Progress
 from heedful.training.train import read
 
 
 def score(
-    run: Run | str | os.PathLike[str],
+    run: Run | Runs,
     pairs: str | os.PathLike[str],
     *,
-    length_penalty: float | None = None,
     batch_size: int | None = None,
+    ensemble_average: EnsembleAverage = "probabilities",
     progress: Progress | None = None,
     message: Message | None = None,
+    **scoring: Unpack[ScoringOptions],
 ) -> list[Prediction]:
     """How probable the model finds the given targets (forced decoding), pair by pair, token by token.
 
-    A target's score is what search would report for the same answer.
+    A target's score is what search would report for the same answer. Where the run's ``data.bad_lines`` lets a line be
+    skipped, its prediction is blank.
 
     Args:
-        run: a run, or its folder.
+        run: as in `heedful.predict`.
         pairs: as in `heedful.train`.
-        length_penalty: as in `heedful.predict`.
-        batch_size: sentences at once.
+        batch_size: as in `heedful.predict`, as the next one.
+        ensemble_average: see there.
         progress: called with the number of sentences just done.
         message: called with what a person should know: lines that were skipped.
+        scoring: what a score is, by default as the recipe says: ``length_penalty`` and the others of
+            `heedful.options.ScoringOptions`.
 
     Raises:
         RunError: the run cannot be loaded.
         DataError: the pairs cannot be read.
+        RecipeError: an option is unknown or does not fit the run.
     """
-    run = loaded(run)
+    run = loaded(run, ensemble_average)
+    predictor = run.predictor.with_options(scoring, known=ScoringOptions)
     corpus = read(pairs, run.recipe.data)
     if message is not None and (text := skipped(corpus)):
         message(text)
-    return run.predictor.force(corpus.pairs, length_penalty=length_penalty, batch_size=batch_size, progress=progress)
+    found = predictor.force(corpus.pairs, batch_size=batch_size, progress=progress)
+    # A line for a line: what was skipped has a blank.
+    by_line = dict.fromkeys((line for line, _ in corpus.skipped), BLANK)
+    by_line |= {pair.line: prediction for pair, prediction in zip(corpus.pairs, found, strict=True)}
+    return [by_line[line] for line in sorted(by_line)]

@@ -15,7 +15,7 @@ def train(
     pairs: str | os.PathLike[str],
     *,
     out: str | os.PathLike[str],
-    recipe: str | os.PathLike[str] | Recipe = "g2p",
+    recipe: str | os.PathLike[str] | Recipe | None = None,
     dev: str | os.PathLike[str] | None = None,
     set: Settings = (),
     resume: bool = False,
@@ -27,7 +27,7 @@ def train(
     Args:
         pairs: a TSV or JSON-lines file, two parallel files as ``"SRC,TRG"``, or a built-in corpus (``"cmudict"``).
         out: the folder to make.
-        recipe: a built-in name (see ``heedful recipes``), a TOML file, or a `Recipe`.
+        recipe: a built-in name (see ``heedful recipes``), a TOML file, or a `Recipe`; by default "g2p".
         dev: pairs to validate on; by default ``data.dev_share`` of the sources is held out, by a hash of the source.
         set: settings that change the recipe, ``{"train.epochs": 5}`` or ``["train.epochs=5"]``.
         resume: go on with the run in `out`, with its own recipe; `set` may change keys of ``train`` only.
@@ -38,7 +38,7 @@ def train(
         DataError: the pairs cannot be read.
         RecipeError: the recipe has a mistake.
         RunError: `out` holds a run already (or none, with `resume`), or cannot be written.
-        TrainingError: the loss is not a number; the message names the batch.
+        TrainingError: the loss is not a number, or memory does not suffice; the message names the batch.
     """
     return run_training(
         pairs,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
 
 import torch
@@ -9,6 +10,9 @@ from torch import Tensor, nn
 
 from heedful.errors import SizeError
 from heedful.registry import Registry
+
+COLDEST = 1e-6
+"""The lowest temperature, at which the largest score takes all; below, single precision has no numbers left."""
 
 normalisers: Registry[Normaliser] = Registry("normaliser")
 
@@ -22,24 +26,36 @@ class Normaliser(nn.Module, ABC):
 
     def __init__(self, *, temperature: float = 1.0) -> None:
         super().__init__()
-        if not temperature > 0:
-            raise SizeError(f"a temperature must be above 0, got {temperature}")
-        self.temperature = temperature
+        self.temperature = _positive(temperature)
+
+    def at(self, temperature: float) -> Normaliser:
+        """This normaliser at another temperature; it is left as it is."""
+        other = copy.copy(self)
+        other.temperature = _positive(temperature)
+        return other
 
     def forward(self, scores: Tensor, mask: Tensor) -> Tensor:
         """scores (B, T, S), mask bool that broadcasts to it -> weights (B, T, S), exactly 0 where masked."""
         wide = scores.to(torch.promote_types(scores.dtype, torch.float32))  # half precision is summed in single
-        if self.temperature != 1.0:
-            wide = wide / self.temperature
         # The fill is finite, so that a row of nothing but fill still has finite weights, which the mask zeroes; and a
         # score that overflowed, as it may in half precision, counts as the largest finite one.
         limits = torch.finfo(wide.dtype)
         filled = torch.where(mask, wide.clamp(limits.min, limits.max), limits.min)
+        if self.temperature != 1.0:
+            # From the largest down, so that the largest stays what it is when others become too small to be told apart.
+            below = (filled - filled.detach().amax(-1, keepdim=True)) / self.temperature
+            filled = torch.where(mask, below.clamp(min=limits.min), limits.min)
         return (self.distribute(filled) * mask).to(scores.dtype)
 
     @abstractmethod
     def distribute(self, scores: Tensor) -> Tensor:
         """Finite scores (B, T, S), the masked ones far below all others -> weights that sum to 1 over S."""
+
+
+def _positive(temperature: float) -> float:
+    if not temperature >= COLDEST:
+        raise SizeError(f"a temperature must be at least {COLDEST:g}, got {temperature}")
+    return temperature
 
 
 @normalisers.register("softmax")

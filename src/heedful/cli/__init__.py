@@ -17,15 +17,16 @@ def main() -> None:
 def run(arguments: list[str]) -> int:
     """Run one command; returns the exit code."""
     from heedful.cli.app import app
+    from heedful.cli.show import note
     from heedful.errors import HeedfulError
 
     try:
         app(arguments, prog_name="heedful")
     except HeedfulError as error:
-        print(f"heedful: {error}", file=sys.stderr)
+        note(str(error))
         return 2
     except SystemExit as stop:  # how the parser ends a command, whether it went well or not
         if stop.code == 130:
-            print("heedful: stopped; what was saved is whole", file=sys.stderr)
+            note("stopped; what was saved is whole")
         return int(stop.code or 0)
     return 0

@@ -8,6 +8,9 @@ from typing import Annotated
 
 import typer
 
+from heedful.cli.options import takes
+from heedful.options import EnsembleAverage, ScoringOptions, SearchOptions, option_types
+
 app = typer.Typer(
     name="heedful",
     help="Sequence-to-sequence models with Bahdanau and Luong attention: train, predict, evaluate, look.",
@@ -24,7 +27,12 @@ recipes_app = typer.Typer(
 )
 app.add_typer(recipes_app, name="recipes")
 
-Run = Annotated[str, typer.Argument(help="The folder of a trained run.", show_default=False)]
+Run = Annotated[
+    str,
+    typer.Argument(
+        help="The folder of a trained run; several with commas between them answer as one.", show_default=False
+    ),
+]
 Pairs = Annotated[
     str,
     typer.Argument(
@@ -33,21 +41,11 @@ Pairs = Annotated[
         show_default=False,
     ),
 ]
-Beam = Annotated[
-    int | None,
-    typer.Option(help="Hypotheses kept at each step; 1 is greedy. By default the recipe's.", show_default=False),
-]
-LengthPenalty = Annotated[
-    float | None,
-    typer.Option(
-        help="Rank by log-probability / length ** this: 0 for none, 1 for the mean. By default the recipe's.",
-        show_default=False,
-    ),
-]
 BatchSize = Annotated[
     int | None,
     typer.Option(help="Sentences at once; never changes an answer. By default the recipe's.", show_default=False),
 ]
+AverageBy = Annotated[EnsembleAverage, typer.Option(help="What several runs that answer as one average.")]
 Json = Annotated[bool, typer.Option("--json", help="For programs: JSON on standard output.")]
 
 
@@ -55,7 +53,9 @@ Json = Annotated[bool, typer.Option("--json", help="For programs: JSON on standa
 def train(
     pairs: Pairs,
     out: Annotated[str, typer.Option(help="The folder to make for the run.", show_default=False)],
-    recipe: Annotated[str, typer.Option(help="A built-in recipe, or a TOML file.")] = "g2p",
+    recipe: Annotated[
+        str | None, typer.Option(help="A built-in recipe, or a TOML file; g2p by default.", show_default=False)
+    ] = None,
     dev: Annotated[
         str | None,
         typer.Option(
@@ -93,17 +93,18 @@ def train(
 
 
 @app.command()
+@takes(SearchOptions)
 def predict(
     run: Run,
     file: Annotated[
         Path | None,
         typer.Argument(help="One source a line; standard input by default.", show_default=False),
     ] = None,
-    beam: Beam = None,
     n_best: Annotated[int, typer.Option(help="Answers to each line, best first; above 1 implies --json.")] = 1,
-    length_penalty: LengthPenalty = None,
     batch_size: BatchSize = None,
+    ensemble_average: AverageBy = "probabilities",
     json: Json = False,
+    search: SearchOptions = {},  # noqa: B006 - never changed
 ) -> None:
     """Answer each line of text: a line in, a line out, blank for blank."""
     from heedful.cli.stream import predict_lines
@@ -111,22 +112,23 @@ def predict(
     predict_lines(
         run,
         file,
-        beam=beam,
         n_best=n_best,
-        length_penalty=length_penalty,
         batch_size=batch_size,
+        ensemble_average=ensemble_average,
         as_json=json or n_best > 1,
+        search=search,
     )
 
 
 @app.command()
+@takes(SearchOptions)
 def evaluate(
     run: Run,
     pairs: Pairs,
-    beam: Beam = None,
-    length_penalty: LengthPenalty = None,
     batch_size: BatchSize = None,
+    ensemble_average: AverageBy = "probabilities",
     json: Json = False,
+    search: SearchOptions = {},  # noqa: B006 - never changed
 ) -> None:
     """Answer the sources of PAIRS and score the answers against the targets."""
     import heedful
@@ -136,27 +138,29 @@ def evaluate(
         scores = heedful.evaluate(
             run,
             pairs,
-            beam=beam,
-            length_penalty=length_penalty,
             batch_size=batch_size,
+            ensemble_average=ensemble_average,
             progress=progress,
             message=note,
+            **search,
         )
     write(json_.dumps(scores.as_json()) if json else scores_table(scores))
 
 
 @app.command()
+@takes(ScoringOptions)
 def score(
     run: Run,
     pairs: Pairs,
-    length_penalty: LengthPenalty = None,
     batch_size: BatchSize = None,
+    ensemble_average: AverageBy = "probabilities",
     json: Json = False,
+    scoring: ScoringOptions = {},  # noqa: B006 - never changed
 ) -> None:
-    """Print how probable the model finds each given target: log-probability / length ** length penalty, in nats."""
+    """Print how probable the model finds each given target: the score that predict would report for it, in nats."""
     from heedful.cli.stream import score_lines
 
-    score_lines(run, pairs, length_penalty=length_penalty, batch_size=batch_size, as_json=json)
+    score_lines(run, pairs, batch_size=batch_size, ensemble_average=ensemble_average, as_json=json, scoring=scoring)
 
 
 @app.command()
@@ -169,12 +173,43 @@ def align(
     ] = None,
     line: Annotated[int, typer.Option(help="Which pair --plot draws, from 1.")] = 1,
     batch_size: BatchSize = None,
+    ensemble_average: AverageBy = "probabilities",
+    attention_temperature: Annotated[
+        float | None, typer.Option(help=option_types()["attention_temperature"][1], show_default=False)
+    ] = None,
     json: Json = False,
 ) -> None:
     """Print where the model looks while it writes the given targets: "0-0 1-2", source-target, a line for a pair."""
     from heedful.cli.stream import align_lines
 
-    align_lines(run, pairs, plot=plot, line=line, batch_size=batch_size, as_json=json)
+    align_lines(
+        run,
+        pairs,
+        plot=plot,
+        line=line,
+        batch_size=batch_size,
+        ensemble_average=ensemble_average,
+        attention_temperature=attention_temperature,
+        as_json=json,
+    )
+
+
+@app.command()
+def average(
+    runs: Annotated[
+        list[str],
+        typer.Argument(
+            help="Folders of runs, or files of weights in them: runs/a/kept/000120.safetensors.", show_default=False
+        ),
+    ],
+    out: Annotated[str, typer.Option(help="The folder to make for the run.", show_default=False)],
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a run that is in --out.")] = False,
+) -> None:
+    """EnsembleAverage the weights of several validations of one training (train.keep) into a run of its own."""
+    import heedful
+    from heedful.cli.show import trained
+
+    trained(heedful.average(runs, out=out, overwrite=overwrite))
 
 
 @app.command()

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from heedful.predictor import Prediction
+    from heedful.answers import Prediction
 
 WORDS = ("attention", "alignment", "knowledge", "psychology", "heedful")
 

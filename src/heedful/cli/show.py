@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
     from heedful.evaluation import Scores
     from heedful.training import Update, Validated
 
 
-def _bar(*columns: str) -> Any:
+def _bar(*columns: str, shown: bool = True) -> Any:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -24,16 +24,16 @@ def _bar(*columns: str) -> Any:
         TimeElapsedColumn(),
         console=console,
         transient=True,
-        disable=not console.is_terminal,
+        disable=not (shown and console.is_terminal),
     )
 
 
 class Counter:
     """A bar that counts sentences; a context whose value is called with each count."""
 
-    def __init__(self, what: str, total: int | None = None) -> None:
-        self._bar = _bar("{task.completed:,.0f} sentences")
-        self._task = self._bar.add_task(what, total=total)
+    def __init__(self, what: str, *, shown: bool = True) -> None:
+        self._bar = _bar("{task.completed:,.0f} sentences", shown=shown)
+        self._task = self._bar.add_task(what, total=None)
 
     def __enter__(self) -> Counter:
         self._bar.start()
@@ -82,40 +82,80 @@ class TrainingProgress:
         )
 
 
-def write(text: str) -> None:
-    """One line on standard output, as UTF-8 whatever the locale.
+def write(*texts: str) -> None:
+    """Lines on standard output, at once, as UTF-8 whatever the locale.
 
     Whoever reads us may stop when it has enough: that is no error, and ends the command quietly.
 
     Raises:
-        RunError: the line cannot be written, for instance to a full disk.
+        RunError: the lines cannot be written, for instance to a full disk.
     """
     from heedful.errors import RunError
 
+    check_output()
     try:
-        sys.stdout.buffer.write(text.encode("utf-8") + b"\n")
+        rest = memoryview("".join(text + "\n" for text in texts).encode("utf-8"))
+        while rest:  # with PYTHONUNBUFFERED a write may take a part and say so
+            rest = rest[sys.stdout.buffer.write(rest) :]
         sys.stdout.buffer.flush()
     except OSError as error:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what is flushed at exit
+        _give_up(sys.stdout)
         if isinstance(error, BrokenPipeError):
             raise SystemExit(0) from None
         raise RunError(f"standard output: cannot be written: {error.strerror}") from None
 
 
+def check_output() -> None:
+    """Whether there is a standard output, for what would work long before it writes.
+
+    Raises:
+        RunError: it is closed.
+    """
+    from heedful.errors import RunError
+
+    if sys.stdout is None:
+        raise RunError("standard output: cannot be written: it is closed")
+
+
+def output_descriptor() -> int | None:
+    """The descriptor of standard output, if it has one."""
+    try:
+        return sys.stdout.fileno()
+    except OSError:
+        return None
+
+
+def say(text: str) -> None:
+    """A line on standard error, where there is one; nobody need listen."""
+    if sys.stderr is None:  # print would take standard output, where every line is an answer
+        return
+    try:
+        print(text, file=sys.stderr)
+    except OSError:
+        _give_up(sys.stderr)
+
+
 def note(text: str) -> None:
     """What a person should know, beside the output."""
-    print(f"heedful: {text}", file=sys.stderr)
+    say(f"heedful: {text}")
+
+
+def _give_up(stream: TextIO) -> None:
+    """Send nowhere what could not be written: it would be tried again when the interpreter ends."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
 
 
 def trained(folder: Path) -> None:
     """Where the run is, and what can be done with it."""
-    print(f"The run is in {folder}. Try:", file=sys.stderr)
+    say(f"The run is in {folder}. Try:")
     for command in (
         f"predict {folder} FILE",
         f"evaluate {folder} PAIRS",
         f"align {folder} PAIRS --plot map.png",
     ):
-        print(f"  heedful {command}", file=sys.stderr)
+        say(f"  heedful {command}")
 
 
 def scores_table(scores: Scores) -> str:

@@ -3,131 +3,208 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from heedful.errors import DataError
 
 if TYPE_CHECKING:
+    from io import BufferedIOBase
+
+    from heedful.alignment import Alignment
+    from heedful.answers import Prediction
     from heedful.api import Run
+    from heedful.data.codec import Codec
     from heedful.data.pairs import Pair
-    from heedful.predictor import Prediction
+    from heedful.notes import Notes
+    from heedful.options import EnsembleAverage, ScoringOptions, SearchOptions
+
+_AHEAD = 16
+"""Batches that are read ahead: sentences of one length are then found to be answered together."""
 
 
 def predict_lines(
     run: str,
     file: Path | None,
     *,
-    beam: int | None,
     n_best: int,
-    length_penalty: float | None,
     batch_size: int | None,
+    ensemble_average: EnsembleAverage,
     as_json: bool,
+    search: SearchOptions,
 ) -> None:
-    """Predict each line of `file` or of standard input, and write the answers to standard output."""
-    from heedful.api.run import check_beam, load
-    from heedful.cli.show import Counter, note, write
-    from heedful.notes import Notes
+    """Predict each line of `file` or of standard input, and write the answers to standard output as they come."""
+    from heedful.api.run import load
+    from heedful.cli.show import Counter, check_output, write
 
-    loaded = load(run)
-    pairs_read = _pairs(file, loaded)
-    width = check_beam(beam, n_best, loaded.recipe.predict.beam)
+    check_output()
+    loaded = load(run, ensemble_average=ensemble_average)
     size = loaded.recipe.predict.batch_size if batch_size is None else batch_size
-    notes = Notes(loaded.codec)
-    with Counter("predicting") as progress:
-        for pairs in _chunks(pairs_read, 16 * size):
-            answers = loaded.predictor.predict(
-                pairs,
-                beam_size=width,
-                n_best=n_best,
-                length_penalty=length_penalty,
-                batch_size=size,
-                with_alignment=as_json,
-                progress=progress,
-            )
+    answer = partial(
+        loaded.predictor.with_options(search, n_best=n_best).predict,
+        n_best=n_best,
+        batch_size=size,
+        with_alignment=as_json,
+    )
+    answer([])  # an option that makes no sense is refused before anything is read
+    with _noted(loaded.codec) as notes, Counter("predicting", shown=not _typed(file)) as progress:
+        for pairs in _chunks(file, loaded, _AHEAD * size):
+            answers = answer(pairs, progress=progress)
             for pair, found in zip(pairs, answers, strict=True):
                 notes.add(pair, found)
-                write(_object(pair, found, n_best) if as_json else found[0].text.replace("\n", " "))
-    notes.tell(note)
+            if as_json:
+                write(*(_object(pair, found, n_best) for pair, found in zip(pairs, answers, strict=True)))
+            else:
+                write(*(one_line(best.text) for best, *_ in answers))
 
 
-def align_lines(run: str, pairs: str, *, plot: Path | None, line: int, batch_size: int | None, as_json: bool) -> None:
+def one_line(text: str) -> str:
+    """`text` with a space for each line break (LF, CR LF or CR), which would be the end of a line of output."""
+    return re.sub("\r\n?|\n", " ", text)
+
+
+def align_lines(
+    run: str,
+    pairs: str,
+    *,
+    plot: Path | None,
+    line: int,
+    batch_size: int | None,
+    ensemble_average: EnsembleAverage,
+    attention_temperature: float | None,
+    as_json: bool,
+) -> None:
     """Align each pair; write Pharaoh lines or JSON, and draw one pair."""
     import heedful
-    from heedful.cli.show import Counter, note, write
+    from heedful.cli.show import Counter, note, say, write
 
     with Counter("aligning") as progress:
-        alignments = heedful.align(run, pairs, batch_size=batch_size, progress=progress, message=note)
+        alignments = heedful.align(
+            run,
+            pairs,
+            batch_size=batch_size,
+            ensemble_average=ensemble_average,
+            attention_temperature=attention_temperature,
+            progress=progress,
+            message=note,
+        )
     if plot is not None:
         if not 1 <= line <= len(alignments):
-            raise DataError(f"--line must be from 1 to {len(alignments)}, the number of pairs, got {line}")
-        from heedful.look import save
-
-        save(alignments[line - 1], plot)
-        print(f"{plot} shows pair {line}", file=sys.stderr)
+            raise DataError(f"--line must be from 1 to {len(alignments)}, the number of lines, got {line}")
+        if not alignments[line - 1].target:
+            raise DataError(f"line {line} was skipped, so there is nothing to draw")
+        _draw(alignments[line - 1], plot)
+        say(f"{plot} shows line {line}")
     for alignment in alignments:
-        write(json.dumps(alignment.to_json(), ensure_ascii=False) if as_json else alignment.pharaoh())
+        links = alignment.pharaoh()
+        write(json.dumps({**alignment.to_json(), "links": links}, ensure_ascii=False) if as_json else links)
 
 
-def score_lines(run: str, pairs: str, *, length_penalty: float | None, batch_size: int | None, as_json: bool) -> None:
+def _draw(alignment: Alignment, plot: Path) -> None:
+    """Draw one alignment; that a font lacks letters is told like anything else."""
+    from heedful.cli.show import note
+    from heedful.look import save
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        save(alignment, plot)
+    for warning in caught:
+        note(str(warning.message))
+
+
+def score_lines(
+    run: str,
+    pairs: str,
+    *,
+    batch_size: int | None,
+    ensemble_average: EnsembleAverage,
+    as_json: bool,
+    scoring: ScoringOptions,
+) -> None:
     """Score each pair's target; write one number a line, or JSON."""
     import heedful
     from heedful.cli.show import Counter, note, write
 
     with Counter("scoring") as progress:
         scored = heedful.score(
-            run, pairs, length_penalty=length_penalty, batch_size=batch_size, progress=progress, message=note
+            run,
+            pairs,
+            batch_size=batch_size,
+            ensemble_average=ensemble_average,
+            progress=progress,
+            message=note,
+            **scoring,
         )
     for prediction in scored:
-        write(json.dumps(_answer(prediction), ensure_ascii=False) if as_json else f"{prediction.score:.6f}")
+        # The end symbol has a score even where nothing else has: without any, the line was skipped.
+        scored_line = bool(prediction.token_scores)
+        if as_json:
+            none = {} if scored_line else {"score": None, "log_probability": None}
+            write(json.dumps({**_answer(prediction), **none}, ensure_ascii=False))
+        else:
+            write(f"{prediction.score:.6f}" if scored_line else "")
 
 
-def _pairs(file: Path | None, run: Run) -> Iterable[Pair]:
-    """The sources to predict: numbered lines of text (only LF and CR LF end one), or JSON lines."""
-    from heedful.training.train import read
+@contextmanager
+def _noted(codec: Codec) -> Iterator[Notes]:
+    """Notes that are told at the end, also where that is an error or Ctrl-C; but not where nobody reads any more."""
+    from heedful.cli.show import note
+    from heedful.notes import Notes
 
-    if file is not None and (not file.exists() or file.is_dir()):
-        raise DataError(f"no such file: {str(file)!r}")
-    if file is None and sys.stdin is None:
-        raise DataError("standard input is closed; name a file")
-    if file is not None and file.name.lower().removesuffix(".gz").endswith((".jsonl", ".json")):
-        # A line for a line: here a bad one is always an error.
-        data = run.recipe.data.model_copy(update={"bad_lines": "error"})
-        return read(file, data, need_target=False).pairs
-    name = str(file) if file is not None else "standard input"
-    return (run.as_pair(text, line) for line, text in _decoded(name, file))
-
-
-def _decoded(name: str, file: Path | None) -> Iterator[tuple[int, str]]:
+    notes = Notes(codec)
     try:
-        stream = sys.stdin.buffer if file is None else open(file, "rb")  # noqa: SIM115
+        yield notes
+    except BrokenPipeError:
+        raise SystemExit(0) from None
+    except SystemExit:  # the same, found out by writing
+        raise
+    except BaseException:
+        notes.tell(note)
+        raise
+    notes.tell(note)
+
+
+def _typed(file: Path | None) -> bool:
+    """Whether a person types the lines or reads the answers as they come: a bar would be in the way."""
+    return sys.stdout.isatty() or (file is None and sys.stdin is not None and sys.stdin.isatty())
+
+
+def _chunks(file: Path | None, run: Run, most: int) -> Iterator[Sequence[Pair]]:
+    """The sources to predict as they come, at most `most` at once: lines of text, or JSON lines."""
+    from heedful.cli.chunks import read_chunks
+    from heedful.cli.show import output_descriptor
+
+    name = str(file) if file is not None else "standard input"
+    is_json = name.lower().removesuffix(".gz").endswith((".jsonl", ".json"))
+    read = run.as_json_pair if is_json else run.as_pair
+
+    def parse(text: str, number: int) -> Pair:
+        return read(text, number, place=f"{name}:{number}")
+
+    with _opened(file) as stream:
+        yield from read_chunks(stream, name, parse, most=most, output=output_descriptor())
+
+
+def _opened(file: Path | None) -> AbstractContextManager[BufferedIOBase]:
+    """`file`, or standard input, which is not closed."""
+    if file is None:
+        if sys.stdin is None:
+            raise DataError("standard input is closed; name a file")
+        return nullcontext(cast("BufferedIOBase", sys.stdin.buffer))
+    if file.is_dir():
+        raise DataError(f"{file}: expected a file, got a folder")
+    try:
+        return open(file, "rb")
+    except FileNotFoundError:
+        raise DataError(f"no such file: {str(file)!r}") from None
     except OSError as error:
-        raise DataError(f"{name}: cannot be read: {error.strerror or error}") from None
-    with stream:
-        for number, raw in enumerate(stream, start=1):
-            raw = raw.removesuffix(b"\n").removesuffix(b"\r")
-            if number == 1:
-                raw = raw.removeprefix(b"\xef\xbb\xbf")
-            try:
-                yield number, raw.decode("utf-8")
-            except UnicodeDecodeError as error:
-                raise DataError(
-                    f"{name}:{number}: expected UTF-8, got the byte 0x{raw[error.start]:02x} "
-                    f"at offset {error.start} of the line"
-                ) from None
-
-
-def _chunks(pairs: Iterable[Pair], size: int) -> Iterator[list[Pair]]:
-    chunk: list[Pair] = []
-    for pair in pairs:
-        chunk.append(pair)
-        if len(chunk) == size:
-            yield chunk
-            chunk = []
-    if chunk:
-        yield chunk
+        raise DataError(f"{file}: cannot be read: {error.strerror or error}") from None
 
 
 def _object(pair: Pair, found: Sequence[Prediction], n_best: int) -> str:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from heedful.data.corpora import gold_alignment
     from heedful.data.pairs import Corpus, Pair, read_pairs
     from heedful.data.split import held_out
+    from heedful.data.texts import NORMALISATIONS, normalise
     from heedful.data.tokens import Tokeniser, make_tokeniser, tokeniser_from_json, tokenisers
     from heedful.data.vocabulary import UNKNOWN_LABEL, Vocabulary
 
@@ -24,6 +25,7 @@ _HOMES = {
     "corpora": ("gold_alignment",),
     "pairs": ("Corpus", "Pair", "read_pairs"),
     "split": ("held_out",),
+    "texts": ("NORMALISATIONS", "normalise"),
     "tokens": ("Tokeniser", "make_tokeniser", "tokeniser_from_json", "tokenisers"),
     "vocabulary": ("UNKNOWN_LABEL", "Vocabulary"),
 }
@@ -31,6 +33,7 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "END_LABEL",
+    "NORMALISATIONS",
     "UNKNOWN_LABEL",
     "Batch",
     "Codec",
@@ -46,6 +49,7 @@ __all__ = [
     "held_out",
     "in_order",
     "make_tokeniser",
+    "normalise",
     "plan",
     "read_pairs",
     "tokeniser_from_json",

@@ -34,7 +34,7 @@ class Encoded(NamedTuple):
 
 @dataclass(frozen=True)
 class Codec:
-    """Tokenisers and vocabularies of both sides.
+    """Tokenisers and vocabularies of both sides. It takes texts as they are, normalised or not.
 
     With `reverse_source` the model reads the tokens of the source from last to first (Sutskever et al. 2014);
     tags stay in front and END stays last.
@@ -119,6 +119,10 @@ class Codec:
         """What to show for each of `ids` up to and with the first END."""
         tokens, ended = self._target_tokens(ids)
         return self.target_tokeniser.labels_of(tokens) + [END_LABEL] * ended
+
+    def target_labels_of(self, text: str) -> list[str]:
+        """What to show for each of ``encode_target(text)``: the text's own tokens, also those that are unknown."""
+        return [*self.target_tokeniser.labels(text), END_LABEL]
 
     def _target_tokens(self, ids: Iterable[int]) -> tuple[list[str], bool]:
         """The tokens before the first END, and whether there was one."""

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import os
-import unicodedata
-import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from heedful.data import corpora
+from heedful.data.lines import BadLine, decode, is_blank, read_lines, without_blank_end
+from heedful.data.texts import Normalisation, normalise
 from heedful.errors import DataError, nearest
 
 
@@ -39,6 +38,7 @@ def read_pairs(
     target_column: int | str = 2,
     tag_columns: Sequence[int | str] = (),
     tag_separator: str = ";",
+    normalisation: Normalisation = "NFC",
     bad_lines: Literal["error", "skip"] = "error",
     need_target: bool = True,
 ) -> Corpus:
@@ -53,11 +53,14 @@ def read_pairs(
         target_column: as `source_column`, for the target.
         tag_columns: columns (JSON: keys) of tags. JSON lines without it use the key ``"tags"``, if there.
         tag_separator: separates the tags in one cell; an empty cell gives no tags.
+        normalisation: the Unicode form that all texts, tags too, are brought into; see `normalise`.
         bad_lines: ``"error"`` raises at the first bad line, ``"skip"`` leaves bad lines out and lists them.
-        need_target: when False, a line without target is a Pair whose target is None.
+        need_target: False is for sources that are to be answered: a line without target is a Pair whose target
+            is None, and a blank line or source is a Pair like any other, wherever it stands.
 
-    Texts are UTF-8 (one BOM at the start is dropped) and are normalised to NFC. Only LF and CR LF end a line,
-    and quotes are ordinary characters. Blank lines at the end of a file are ignored; elsewhere they are bad.
+    Texts are UTF-8 (one BOM at the start is dropped). Only LF and CR LF end a line, and quotes are ordinary
+    characters. A text of white space alone (`str.strip` leaves nothing) is blank. Blank lines at the end of a file
+    are ignored; elsewhere they are bad.
 
     Raises:
         DataError: nothing to read, a bad line, no usable line at all, or a setting that makes no sense.
@@ -65,21 +68,52 @@ def read_pairs(
     location = os.fspath(location)
     if bad_lines not in ("error", "skip"):
         raise DataError(f"bad_lines: expected 'error' or 'skip', got {bad_lines!r}")
-    choice = _Choice(source_column, target_column, tuple(tag_columns), tag_separator, need_target)
+    separator = normalise(tag_separator, normalisation)
+    choice = _Choice(source_column, target_column, tuple(tag_columns), separator, normalisation, need_target)
     lines, parse = _open(location, choice)
     pairs: list[Pair] = []
     skipped: list[tuple[int, str]] = []
     for number, line in enumerate(lines, start=1):
         try:
-            pairs.append(choice.pair(parse(line), number))
-        except _BadLine as bad:
+            blank = not need_target and isinstance(line, bytes) and is_blank(line)
+            pairs.append(Pair("", None, (), number) if blank else choice.pair(parse(line), number))
+        except BadLine as bad:
             if bad_lines == "error":
                 raise DataError(f"{bad.path or location}:{number}: {bad.reason}") from None
             skipped.append((number, bad.reason))
-    if not pairs:
+    if skipped and not pairs:
         number, reason = skipped[0]
         raise DataError(f"{location}: no usable line: {len(skipped)} bad, the first is line {number}: {reason}")
     return Corpus(location, tuple(pairs), tuple(skipped))
+
+
+def json_source(
+    text: str,
+    line: int,
+    *,
+    place: str,
+    source_column: int | str = 1,
+    target_column: int | str = 2,
+    tag_columns: Sequence[int | str] = (),
+    tag_separator: str = ";",
+    normalisation: Normalisation = "NFC",
+) -> Pair:
+    """A source to be answered, from the text of one JSON line: what ``read_pairs(..., need_target=False)`` makes of it.
+
+    `place` is what an error calls the line.
+
+    Raises:
+        DataError: the text is no JSON object with these keys.
+    """
+    separator = normalise(tag_separator, normalisation)
+    choice = _Choice(source_column, target_column, tuple(tag_columns), separator, normalisation, need_target=False)
+    choice.check_keys("JSON lines")
+    if not text.strip():
+        return Pair("", None, (), line)
+    try:
+        return choice.pair(_json_object(text), line)
+    except BadLine as bad:
+        raise DataError(f"{place}: {bad.reason}") from None
 
 
 # A row is what a line says: the cells of a table, or the object of a JSON line.
@@ -87,15 +121,6 @@ _Row = list[str] | dict[str, Any]
 _Source = tuple[Sequence[Any], Callable[[Any], _Row]]
 
 _KEYS = {1: "source", 2: "target"}
-
-
-class _BadLine(Exception):
-    """A line that is no pair, and why; `path` where it is not the location itself."""
-
-    def __init__(self, reason: str, path: str | None = None) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.path = path
 
 
 @dataclass(frozen=True)
@@ -106,6 +131,7 @@ class _Choice:
     target: int | str
     tags: tuple[int | str, ...]
     separator: str
+    normalisation: str
     need_target: bool
 
     def __post_init__(self) -> None:
@@ -118,11 +144,30 @@ class _Choice:
     def columns(self) -> tuple[int | str, ...]:
         return (self.source, self.target, *self.tags)
 
+    def check_keys(self, location: str) -> None:
+        """Refuse the numbers of columns, where keys are wanted."""
+        for column in self.columns():
+            if isinstance(column, int) and column not in _KEYS:
+                raise DataError(f"{location}: expected the name of a JSON key (or 1: source, 2: target), got {column}")
+
     def pair(self, row: _Row, line: int) -> Pair:
-        source = _side(row, self.source, "source", needed=True)
-        target = _side(row, self.target, "target", needed=self.need_target)
-        assert source is not None
-        return Pair(source, target, self._tags(row), line)
+        source = self._text(_cell(row, self.source), "source")
+        if not source.strip() and self.need_target:
+            raise BadLine("expected a text as source, got a blank")
+        return Pair(source, self._target(row), self._tags(row), line)
+
+    def _target(self, row: _Row) -> str | None:
+        try:
+            text = self._text(_cell(row, self.target), "target")
+        except _Missing:
+            if self.need_target:
+                raise
+            return None
+        if text.strip():
+            return text
+        if self.need_target:
+            raise BadLine("expected a text as target, got a blank")
+        return None
 
     def _tags(self, row: _Row) -> tuple[str, ...]:
         if isinstance(row, dict) and not self.tags:
@@ -131,28 +176,23 @@ class _Choice:
             values = [_cell(row, column) for column in self.tags]
         tags: list[str] = []
         for value in values:
-            for text in value if isinstance(value, list) else _text(value, "tags").split(self.separator):
-                tag = _text(text, "tags").strip()
+            for text in value if isinstance(value, list) else self._text(value, "tags").split(self.separator):
+                tag = self._text(text, "tags").strip()
                 if tag:
                     tags.append(tag)
         return tuple(tags)
 
-
-def _side(row: _Row, column: int | str, side: str, *, needed: bool) -> str | None:
-    try:
-        text = _text(_cell(row, column), side)
-    except _Missing:
-        if needed:
-            raise
-        return None
-    if text.strip():
-        return text
-    if needed:
-        raise _BadLine(f"expected a text as {side}, got a blank")
-    return None
+    def _text(self, value: Any, side: str) -> str:
+        if not isinstance(value, str):
+            raise BadLine(f"expected a string as {side}, got {json.dumps(value)[:40]}")
+        try:
+            value.encode("utf-8")
+        except UnicodeEncodeError as error:
+            raise BadLine(f"expected a text as {side}, got half a surrogate pair at character {error.start}") from None
+        return normalise(value, self.normalisation)
 
 
-class _Missing(_BadLine):
+class _Missing(BadLine):
     """The row has no such cell."""
 
 
@@ -168,16 +208,6 @@ def _cell(row: _Row, column: int | str) -> Any:
     if column > len(row):
         raise _Missing(f"expected at least {column} columns with a TAB between them, got {len(row)}: {_excerpt(row)}")
     return row[column - 1]
-
-
-def _text(value: Any, side: str) -> str:
-    if not isinstance(value, str):
-        raise _BadLine(f"expected a string as {side}, got {json.dumps(value)[:40]}")
-    try:
-        value.encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise _BadLine(f"expected a text as {side}, got half a surrogate pair at character {error.start}") from None
-    return unicodedata.normalize("NFC", value)
 
 
 def _excerpt(row: list[str]) -> str:
@@ -204,31 +234,29 @@ def _open(location: str, choice: _Choice) -> _Source:
 
 
 def _open_file(path: str, choice: _Choice) -> _Source:
-    lines = _without_blank_end(_read_lines(path))
-    if not lines:
+    lines = read_lines(path)
+    if choice.need_target and not (lines := without_blank_end(lines)):
         raise DataError(f"{path}: expected at least one line, got an empty file")
     if path.lower().removesuffix(".gz").endswith((".jsonl", ".json")):
-        for column in choice.columns():
-            if isinstance(column, int) and column not in _KEYS:
-                raise DataError(f"{path}: expected the name of a JSON key (or 1: source, 2: target), got {column}")
-        return lines, lambda line: _json_object(_decode(line))
+        choice.check_keys(path)
+        return lines, lambda line: _json_object(decode(line))
     _check_numbers(path, choice)
-    return lines, lambda line: _decode(line).split("\t")
+    return lines, lambda line: decode(line).split("\t")
 
 
 def _open_parallel(location: str) -> _Source:
     paths = location.split(",")
     if len(paths) != 2:
         raise DataError(f"{location}: expected one file, or two with a comma between them, got {len(paths)} names")
-    source, target = (_read_lines(path) for path in paths)
+    source, target = (read_lines(path) for path in paths)
     # A blank line at the end counts if the other file has text there.
-    size = max(len(_without_blank_end(source)), len(_without_blank_end(target)))
+    size = max(len(without_blank_end(source)), len(without_blank_end(target)))
     if size == 0:
         raise DataError(f"{location}: expected at least one line, got empty files")
     if size > min(len(source), len(target)):
         raise DataError(f"{location}: expected two files of the same length, got {len(source)} and {len(target)} lines")
     lines = list(zip(source[:size], target[:size], strict=True))
-    return lines, lambda pair: [_decode(line, path) for line, path in zip(pair, paths, strict=True)]
+    return lines, lambda pair: [decode(line, path) for line, path in zip(pair, paths, strict=True)]
 
 
 def _check_numbers(location: str, choice: _Choice, width: int | None = None) -> None:
@@ -239,47 +267,11 @@ def _check_numbers(location: str, choice: _Choice, width: int | None = None) -> 
             raise DataError(f"{location}: expected a column from 1 to {width}, got column {column}")
 
 
-def _read_lines(path: str) -> list[bytes]:
-    """The lines of a file, plain or gzip, without their ends."""
-    try:
-        with open(path, "rb") as file:
-            data = file.read()
-    except FileNotFoundError:
-        raise DataError(f"no such file: {path!r}") from None
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
-    if data.startswith(b"\x1f\x8b"):
-        try:
-            data = gzip.decompress(data)
-        except (OSError, EOFError, zlib.error) as error:
-            raise DataError(f"{path}: expected a whole gzip file, got a damaged one: {error}") from error
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise DataError(f"{path}: expected UTF-8, got UTF-16 (its byte order mark is at the start)")
-    *ended, rest = data.removeprefix(b"\xef\xbb\xbf").split(b"\n")
-    lines = [line.removesuffix(b"\r") for line in ended]
-    return [*lines, rest] if rest else lines
-
-
-def _without_blank_end(lines: list[bytes]) -> list[bytes]:
-    size = len(lines)
-    while size and not lines[size - 1].strip():
-        size -= 1
-    return lines[:size]
-
-
-def _decode(line: bytes, path: str | None = None) -> str:
-    try:
-        return line.decode("utf-8")
-    except UnicodeDecodeError as error:
-        found = f"0x{line[error.start]:02x}"
-        raise _BadLine(f"expected UTF-8, got the byte {found} at offset {error.start} of the line", path) from None
-
-
 def _json_object(line: str) -> dict[str, Any]:
     try:
         value = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise _BadLine(f"expected one JSON object a line, got invalid JSON: {error}") from None
+        raise BadLine(f"expected one JSON object a line, got invalid JSON: {error}") from None
     if not isinstance(value, dict):
-        raise _BadLine(f"expected one JSON object a line, got {line[:40]}")
+        raise BadLine(f"expected one JSON object a line, got {line[:40]}")
     return value

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import unicodedata
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -16,7 +15,10 @@ if TYPE_CHECKING:
 
 
 class Tokeniser(ABC):
-    """Cuts a text, normalised to NFC, into tokens. ``join(split(text))`` is the normalised text."""
+    """Cuts a text into tokens; ``join(split(text))`` is the text.
+
+    It takes texts as they are: they are normalised where they come in (`heedful.data.normalise`), not here.
+    """
 
     name: str
 
@@ -77,7 +79,26 @@ class Characters(Tokeniser):
     name = "characters"
 
     def split(self, text: str) -> list[str]:
-        return list(unicodedata.normalize("NFC", text))
+        return list(text)
+
+    def join(self, tokens: Sequence[str]) -> str:
+        return "".join(tokens)
+
+
+@tokenisers.register("graphemes")
+class Graphemes(Tokeniser):
+    """What a reader takes for one character is a token: a letter with its signs (क्षि), a composed emoji, a space.
+
+    Extended grapheme clusters (Unicode Standard Annex 29), by the library ``regex``, whose version decides on
+    characters that are newer than it is.
+    """
+
+    name = "graphemes"
+
+    def split(self, text: str) -> list[str]:
+        from regex import findall
+
+        return findall(r"\X", text)
 
     def join(self, tokens: Sequence[str]) -> str:
         return "".join(tokens)
@@ -90,7 +111,7 @@ class Whitespace(Tokeniser):
     name = "whitespace"
 
     def split(self, text: str) -> list[str]:
-        return unicodedata.normalize("NFC", text).split()
+        return text.split()
 
     def join(self, tokens: Sequence[str]) -> str:
         return " ".join(tokens)
@@ -141,14 +162,14 @@ class BytePairs(Tokeniser):
             initial_alphabet=list(_BYTES),
             show_progress=False,
         )
-        tokenizer.train_from_iterator((unicodedata.normalize("NFC", text) for text in texts), trainer)
+        tokenizer.train_from_iterator(texts, trainer)
         self._tokenizer = tokenizer
 
     def split(self, text: str) -> list[str]:
         if self._tokenizer is None:
             raise DataError("the tokeniser 'bpe' must be trained before it can split a text")
         try:
-            return self._tokenizer.encode(unicodedata.normalize("NFC", text)).tokens
+            return self._tokenizer.encode(text).tokens
         except TypeError:  # what the library says to a string that UTF-8 cannot write
             raise DataError(f"expected a text, got half a surrogate pair in {text!r}") from None
 

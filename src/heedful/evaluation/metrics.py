@@ -16,12 +16,12 @@ A source that stands in several lines is judged by the output in the first of th
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from heedful import __version__
+from heedful.data.texts import normalise
 from heedful.errors import DataError, RecipeError, nearest
 
 Tokens = list[str]
@@ -72,10 +72,11 @@ def evaluate_texts(
     token_name: str = "given",
     search: str = "",
     bleu_tokenizer: str = "13a",
+    normalisation: str = "NFC",
 ) -> Scores:
     """Score `outputs` against `references`, line by line and by distinct source.
 
-    All texts are NFC-normalised first. Two texts count as equal where their tokens are, so runs of white
+    Outputs and references are normalised first. Two texts count as equal where their tokens are, so runs of white
     space do not matter to a split that drops them.
 
     Args:
@@ -84,9 +85,10 @@ def evaluate_texts(
         token_name: what the signature calls these tokens.
         search: how the outputs were found, for the signature: "beam:5|lp:1".
         bleu_tokenizer: sacreBLEU's name; "13a" is for ordinary text, "none" for text that is already cut.
+        normalisation: the Unicode form that they are compared in, see `heedful.data.normalise`; in the signature.
 
     Raises:
-        DataError: no lines, or not as many outputs and references as sources.
+        DataError: no lines, not as many outputs and references as sources, or no such normalisation.
         RecipeError: sacreBLEU has no such tokenizer.
     """
     if not len(sources) == len(outputs) == len(references):
@@ -96,13 +98,14 @@ def evaluate_texts(
         )
     if not sources:
         raise DataError("evaluation: expected at least one line, got none")
-    outputs = [unicodedata.normalize("NFC", text) for text in outputs]
-    references = [unicodedata.normalize("NFC", text) for text in references]
+    outputs = [normalise(text, normalisation) for text in outputs]
+    references = [normalise(text, normalisation) for text in references]
 
     lines = [_Item(output, [reference]) for output, reference in zip(outputs, references, strict=True)]
     distinct = _by_source(sources, lines)
     bleu, chrf, overlap_signatures = _overlap(outputs, references, bleu_tokenizer)
     found = f"{search}|" if search else ""
+    end = f"{found}norm:{normalisation.lower()}|v:{__version__}"
     counted = f"lines:{len(lines)}|sources:{len(distinct)}"
     return Scores(
         sequence_error=_sequence_error(distinct, target_split),
@@ -114,9 +117,12 @@ def evaluate_texts(
         chrf=chrf,
         sentences=len(lines),
         sources=len(distinct),
-        signature=f"{counted}|refs:nearest|tok:{token_name}|bleu-tok:{bleu_tokenizer}|{found}norm:nfc|v:{__version__}",
-        signatures=_signatures(len(lines), len(distinct), token_name, found)
-        | {name: signature + (f"|{search}" if search else "") for name, signature in overlap_signatures.items()},
+        signature=f"{counted}|refs:nearest|tok:{token_name}|bleu-tok:{bleu_tokenizer}|{end}",
+        signatures=_signatures(len(lines), len(distinct), token_name, end)
+        | {
+            name: signature + (f"|{search}" if search else "") + f"|norm:{normalisation.lower()}"
+            for name, signature in overlap_signatures.items()
+        },
     )
 
 
@@ -165,8 +171,8 @@ def _overlap(outputs: list[str], references: list[str], tokenizer: str) -> tuple
     return values["bleu"], values["chrf"], signatures
 
 
-def _signatures(lines: int, sources: int, tokens: str, found: str) -> dict[str, str]:
-    by_source, by_line, end = f"sources:{sources}|refs:", f"lines:{lines}|refs:1", f"{found}norm:nfc|v:{__version__}"
+def _signatures(lines: int, sources: int, tokens: str, end: str) -> dict[str, str]:
+    by_source, by_line = f"sources:{sources}|refs:", f"lines:{lines}|refs:1"
     return {
         "sequence_error": f"seq_err|{by_source}any|tok:{tokens}|{end}",
         "sequence_error_by_line": f"seq_err|{by_line}|tok:{tokens}|{end}",

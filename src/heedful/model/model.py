@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from heedful.attention import Memory
+from heedful.attention import Attention, Memory
+from heedful.attention.normalisers import Normaliser
 from heedful.data.batches import Batch, Sequences
 from heedful.data.vocabulary import Vocabulary
+from heedful.errors import RecipeError
 from heedful.model.encoder import Encoded, Encoder
 from heedful.model.fusion import FixedVector, Fusion
 from heedful.model.readout import Output, Readout
@@ -86,6 +89,41 @@ class Model(nn.Module):
         """Which word a row of weights belongs to: "predicted" (y_t) or "input" (y_{t-1})."""
         return self.decoder.fusion.row_convention
 
+    @property
+    def attention(self) -> Attention | None:
+        """What it looks at the source with; None for a model that has a fixed vector."""
+        return getattr(self.decoder.fusion, "attention", None)
+
+    def with_normaliser(self, normaliser: Normaliser) -> Model:
+        """This model, the same weights, with another normaliser in its attention; it is left as it is.
+
+        Raises:
+            RecipeError: the model has no attention.
+        """
+        self._needed_attention("normaliser")
+        # Copies the modules and shares what they hold.
+        model = copy.deepcopy(self, {id(tensor): tensor for tensor in (*self.parameters(), *self.buffers())})
+        model._needed_attention("normaliser").normaliser = normaliser
+        return model
+
+    def _needed_attention(self, what: str) -> Attention:
+        if self.attention is None:
+            raise RecipeError(f"the model has no attention (fusion 'none'), so its {what} cannot be changed")
+        return self.attention
+
+    @property
+    def has_attention(self) -> bool:
+        """Whether there are weights to look at."""
+        return self.attention is not None
+
+    def at_attention_temperature(self, temperature: float) -> Model:
+        """This model with another temperature in its attention; it is left as it is.
+
+        Raises:
+            RecipeError: the model has no attention.
+        """
+        return self.with_normaliser(self._needed_attention("temperature").normaliser.at(temperature))
+
     def encode(self, source: Sequences) -> Encoded:
         """The source states of a batch."""
         return self.encoder(source.tokens, source.mask, source.positions)
@@ -99,20 +137,24 @@ class Model(nn.Module):
         steps, state = self.decoder.step(tokens, memory, state)
         return torch.log_softmax(_wide(self.decoder.logits(steps)), dim=-1), steps.weights, state
 
-    def force(self, batch: Batch) -> tuple[Tensor, Tensor | None]:
-        """Forced decoding: log-probabilities of the given target tokens (B, T), 0 behind the end; weights (B, T, S)."""
+    def distributions(self, batch: Batch) -> tuple[Tensor, Tensor | None]:
+        """Forced decoding: log-probabilities (B, T, Y) at each step of the given targets, and weights (B, T, S)."""
         assert batch.target is not None
         steps = self._unroll(batch, _inputs(batch.target))
-        logs = torch.log_softmax(_wide(self.decoder.logits(steps)), dim=-1)
-        chosen = logs.gather(2, batch.target.tokens.unsqueeze(-1)).squeeze(-1)
-        return chosen * batch.target.mask, steps.weights
+        return torch.log_softmax(_wide(self.decoder.logits(steps)), dim=-1), steps.weights
+
+    def force(self, batch: Batch) -> tuple[Tensor, Tensor | None]:
+        """Forced decoding: log-probabilities of the given target tokens (B, T), 0 behind the end; weights (B, T, S)."""
+        logs, weights = self.distributions(batch)
+        return of_target(logs, batch), weights
 
     def forward(self, batch: Batch, *, label_smoothing: float = 0.0, own_words: float = 0.0) -> Loss:
         """The training loss under teacher forcing, on real tokens only.
 
         Args:
             batch: sources and targets; a target ends in the end symbol.
-            label_smoothing: share of the probability that is spread evenly over the vocabulary.
+            label_smoothing: share of the probability that is spread evenly over what can be written: all symbols but
+                padding and the start symbol.
             own_words: scheduled sampling in two passes (Mihaylova and Martins 2019): each input word is, with this
                 probability, the one that a first, teacher-forced pass predicted in its place.
         """
@@ -123,10 +165,11 @@ class Model(nn.Module):
         steps = self._unroll(batch, inputs)
         logits = _wide(self.decoder.logits(steps.select(batch.target.mask)))
         wanted = batch.target.tokens[batch.target.mask]
-        plain = functional.cross_entropy(logits, wanted, reduction="sum")
-        total = plain
+        logs = torch.log_softmax(logits, dim=-1)
+        total = plain = functional.nll_loss(logs, wanted, reduction="sum")
         if label_smoothing > 0:
-            total = functional.cross_entropy(logits, wanted, reduction="sum", label_smoothing=label_smoothing)
+            even = -logs[:, Vocabulary.END :].mean(-1).sum()  # the ids below are never an answer
+            total = (1 - label_smoothing) * plain + label_smoothing * even
         return Loss(total, plain.detach(), batch.target.mask.sum())
 
     def _unroll(self, batch: Batch, inputs: Tensor) -> Steps:
@@ -141,6 +184,12 @@ class Model(nn.Module):
         # A decoder never reads padding, the start symbol again, or the end symbol.
         own = own & (shifted > Vocabulary.END)
         return torch.where(own, shifted, inputs)
+
+
+def of_target(logs: Tensor, batch: Batch) -> Tensor:
+    """Of log-probabilities (B, T, Y) those of the batch's target tokens, (B, T), 0 behind the end."""
+    assert batch.target is not None
+    return logs.gather(2, batch.target.tokens.unsqueeze(-1)).squeeze(-1) * batch.target.mask
 
 
 def _wide(logits: Tensor) -> Tensor:

@@ -2,6 +2,7 @@
 
 from heedful.recipes.load import as_toml, built_in, copy, load, parse
 from heedful.recipes.schema import DataRecipe, ModelRecipe, PredictRecipe, Recipe, TrainRecipe
+from heedful.recipes.search import with_options
 
 __all__ = [
     "DataRecipe",
@@ -14,4 +15,5 @@ __all__ = [
     "copy",
     "load",
     "parse",
+    "with_options",
 ]

@@ -12,7 +12,7 @@ from typing import Any
 import tomli_w
 from pydantic import BaseModel, ValidationError
 
-from heedful.errors import RecipeError, nearest
+from heedful.errors import RecipeError, excerpt, nearest
 from heedful.files import write_atomically
 from heedful.recipes.schema import PartRecipe, Recipe
 
@@ -46,8 +46,8 @@ def load(recipe: str | os.PathLike[str] | Recipe, set: Settings = ()) -> Recipe:
     else:
         raise RecipeError(f"no such file, nor built-in recipe: {name!r}{nearest(name, known)}")
     try:
-        values = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        values = _toml(text)
+    except ValueError as error:
         raise RecipeError(f"{name}: not valid TOML: {error}") from None
     return parse(values, name, set)
 
@@ -58,9 +58,11 @@ def parse(values: Mapping[str, Any], name: str, set: Settings = ()) -> Recipe:
     for key, value in _settings(set):
         _put(values, key, value)
     try:
-        return Recipe.model_validate(values)
+        recipe = Recipe.model_validate(values)
     except ValidationError as error:
-        raise RecipeError(f"{name}: {_explain(error)}") from None
+        raise RecipeError(f"{name}: {explain(error)}") from None
+    _check_text(recipe, name)
+    return recipe
 
 
 def copy(name: str, to: str | os.PathLike[str]) -> Path:
@@ -84,6 +86,15 @@ def copy(name: str, to: str | os.PathLike[str]) -> Path:
 def as_toml(recipe: Recipe) -> str:
     """Every key of `recipe` with its value, ready to be read again."""
     return tomli_w.dumps(_plain(recipe))
+
+
+def _check_text(recipe: Recipe, name: str) -> None:
+    """A recipe is written into its run's folder: refuse one that cannot be."""
+    try:
+        as_toml(recipe).encode("utf-8")
+    except UnicodeEncodeError as error:
+        line = error.object[error.object.rfind("\n", 0, error.start) + 1 :].partition("\n")[0]
+        raise RecipeError(f"{name}: expected text that UTF-8 can write, got half a surrogate pair: {line}") from None
 
 
 def _plain(recipe: BaseModel) -> dict[str, Any]:
@@ -118,9 +129,22 @@ def _settings(settings: Settings) -> list[tuple[str, Any]]:
 def _value(text: str) -> Any:
     """A TOML value, or the text itself: ``general`` needs no quotes."""
     try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+        values = _toml(f"value = {text}")
+    except ValueError:
         return text
+    return values["value"] if len(values) == 1 else text  # of several lines, none is dropped in silence
+
+
+def _toml(text: str) -> dict[str, Any]:
+    """The tables of `text`.
+
+    Raises:
+        ValueError: it is not TOML, or has numbers too long or lists too deep to be read.
+    """
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise ValueError("lists or tables stand too deep in one another") from None
 
 
 def _put(values: dict[str, Any], key: str, value: Any) -> None:
@@ -145,11 +169,12 @@ def _default_part(path: list[str]) -> dict[str, Any]:
     return {"name": field.default} if field is not None and field.annotation is PartRecipe else {}
 
 
-def _explain(error: ValidationError) -> str:
+def explain(error: ValidationError) -> str:
     """The first mistake, in our words."""
     first = error.errors()[0]
     # Where a value may be of several types, pydantic ends the path in the type that it tried.
-    path = [str(part) for part in first["loc"] if part not in ("constrained-int", "constrained-float", "str")]
+    types = ("constrained-int", "constrained-float", "str")
+    path = [str(part) for place, part in enumerate(first["loc"]) if place < 2 or part not in types]
     key = ".".join(path)
     if first["type"] == "extra_forbidden":
         known = Recipe.model_fields if len(path) == 1 else Recipe.model_fields[path[0]].annotation.model_fields  # pyright: ignore
@@ -157,5 +182,6 @@ def _explain(error: ValidationError) -> str:
     message = first["msg"].removeprefix("Value error, ")
     if first["type"] == "missing":
         return f"{key!r} is missing" + ("; a budget is needed: train.epochs" if key == "train" else "")
-    got = first["input"]
-    return f"{key!r}: {message[0].lower()}{message[1:]}" + ("" if isinstance(got, dict) else f", got {got!r}")
+    got = "" if isinstance(first["input"], dict) else f", got {excerpt(first['input'])}"
+    # A mistake in several keys together has no key of its own.
+    return f"{key!r}: {message[0].lower()}{message[1:]}{got}" if key else message

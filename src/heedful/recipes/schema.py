@@ -6,9 +6,15 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-PositiveInt = Annotated[int, Field(ge=1)]
+from heedful.errors import excerpt
+
+PositiveInt = Annotated[int, Field(ge=1, lt=2**63)]
 Share = Annotated[float, Field(ge=0, lt=1)]
+Size = Annotated[int, Field(ge=1, le=1_000_000)]
 PositiveFloat = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+
+Temperature = Annotated[float, Field(ge=1e-6, allow_inf_nan=False)]
 
 
 def _none(value: Any) -> Any:
@@ -27,18 +33,34 @@ def _as_table(value: Any) -> Any:
 
 
 class PartRecipe(BaseModel):
-    """A part: its name, and beside it the options that its class takes."""
+    """A part: its name, and beside it the options that its class takes: numbers, texts, true or false."""
 
-    model_config = ConfigDict(extra="allow", frozen=True)
+    model_config = ConfigDict(extra="allow", frozen=True, strict=True)
 
     name: str
+
+    @model_validator(mode="after")
+    def _has_plain_options(self) -> PartRecipe:
+        for key, value in (self.model_extra or {}).items():
+            if not isinstance(value, str | int | float | None):
+                raise ValueError(f"option {key!r} must be a number, a text, true or false, got {excerpt(value)}")
+        return self
 
 
 Part = Annotated[PartRecipe, BeforeValidator(_as_table)]
 
 
 class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
+    # Strict: a flag is no number, and a number in quotes is a text.
+    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True, strict=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _lists(cls, values: Any) -> Any:
+        """From Python, a list may also be a tuple."""
+        if not isinstance(values, dict):
+            return values
+        return {key: list(value) if isinstance(value, tuple) else value for key, value in values.items()}
 
 
 class DataRecipe(_Table):
@@ -48,6 +70,7 @@ class DataRecipe(_Table):
     target_column: PositiveInt | str = 2
     tag_columns: list[PositiveInt | str] = []
     tag_separator: str = Field(default=";", min_length=1)
+    normalisation: Literal["NFC", "NFD", "NFKC", "NFKD", "none"] = "NFC"
     bad_lines: Literal["error", "skip"] = "error"
     source_tokens: Part = Field(default="characters")  # pyright: ignore[reportAssignmentType]
     target_tokens: Part = Field(default="characters")  # pyright: ignore[reportAssignmentType]
@@ -63,12 +86,12 @@ class DataRecipe(_Table):
 class ModelRecipe(_Table):
     """The arguments of `heedful.model.build`, less the vocabularies' sizes."""
 
-    embedding_size: PositiveInt = 128
+    embedding_size: Size = 128
     cell: str = "gru"
-    encoder_size: PositiveInt = 256
+    encoder_size: Size = 256
     encoder_layers: PositiveInt = 1
     bidirectional: bool = True
-    decoder_size: PositiveInt = 256
+    decoder_size: Size = 256
     decoder_layers: PositiveInt = 1
     start: Part = Field(default="learned_last")  # pyright: ignore[reportAssignmentType]
     fusion: Part = Field(default="early")  # pyright: ignore[reportAssignmentType]
@@ -93,8 +116,8 @@ class TrainRecipe(_Table):
     batch_tokens: PositiveInt = 2000
     loss_per: Literal["token", "sentence"] = "token"
     optimiser: Literal["adam", "adadelta", "sgd"] = "adam"
-    learning_rate: PositiveFloat = 0.001
-    weight_decay: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
+    learning_rate: Annotated[float, Field(gt=0, le=1e6)] = 0.001
+    weight_decay: Annotated[float, Field(ge=0, le=1e6)] = 0.0
     schedule: Literal["constant", "linear", "cosine", "halving"] = "linear"
     halving_start: Share = 0.5
     halvings: PositiveInt = 5
@@ -107,7 +130,8 @@ class TrainRecipe(_Table):
     validation_size: Annotated[PositiveInt | None, NoneIsAWord] = 1000
     patience: Annotated[PositiveInt | None, NoneIsAWord] = None
     checkpoint_minutes: PositiveFloat = 2.0
-    seed: int = 1
+    keep: Annotated[int, Field(ge=0, lt=2**63)] = 0
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = 1
     device: Literal["auto", "cpu"] = "auto"
     precision: Literal["no", "fp16", "bf16"] = "no"
     tensorboard: bool = False
@@ -120,14 +144,37 @@ class TrainRecipe(_Table):
 
 
 class PredictRecipe(_Table):
-    """How answers are searched for and judged, unless a command says otherwise."""
+    """How answers are searched for and judged, unless a call or a command says otherwise."""
 
     beam: PositiveInt = 5
-    length_penalty: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 1.0
-    max_length_ratio: PositiveFloat = 3.0
-    max_length_extra: PositiveInt = 20
+    length_penalty: Annotated[float, Field(ge=0, lt=100)] = 1.0
+    length_normalisation: Literal["power", "gnmt"] = "power"
+    coverage_penalty: Annotated[float, Field(ge=0, lt=100)] = 0.0
+    diversity_penalty: Annotated[float, Field(ge=0, lt=100)] = 0.0
+    min_length: PositiveInt = 1
+    min_length_ratio: Annotated[float, Field(ge=0, lt=1000)] = 0.0
+    max_length: Annotated[PositiveInt | None, NoneIsAWord] = None
+    max_length_ratio: Annotated[float, Field(gt=0, lt=1000)] = 3.0
+    max_length_extra: Annotated[int, Field(ge=1, lt=1_000_000)] = 20
+    banned: list[str] = []
+    no_repeat_ngram: Annotated[int, Field(ge=0)] = 0
+    prefix: str = ""
+    sampling_temperature: Annotated[PositiveFloat | None, NoneIsAWord] = None
+    top_k: Annotated[PositiveInt | None, NoneIsAWord] = None
+    top_p: Annotated[float | None, Field(gt=0, le=1), NoneIsAWord] = None
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = 1
+    attention_temperature: Annotated[Temperature | None, NoneIsAWord] = None
+    unknown: Literal["leave", "replace", "avoid"] = "leave"
     batch_size: PositiveInt = 64
     bleu_tokenizer: Literal["13a", "none", "intl", "char", "zh"] = "13a"
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> PredictRecipe:
+        if self.sampling_temperature is None and (self.top_k is not None or self.top_p is not None):
+            raise ValueError("top_k and top_p need a sampling_temperature (1 is the model's own distribution)")
+        if self.max_length is not None and self.min_length > self.max_length:
+            raise ValueError(f"min_length {self.min_length} is above max_length {self.max_length}")
+        return self
 
 
 class Recipe(_Table):

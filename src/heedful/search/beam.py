@@ -3,7 +3,7 @@
 At each step the K best continuations of a sentence's open hypotheses are kept. Those that end leave the beam for
 good and take their place in it with them, so that at most `beam_size` hypotheses are ever finished and a beam of 1
 is greedy search (as in Bahdanau et al.'s own code). A sentence is done when its places are used up, or when no open
-hypothesis can overtake its n best: this never changes the answer, since a log-probability only falls.
+hypothesis can overtake its n best: this never changes the answer.
 """
 
 from __future__ import annotations
@@ -15,34 +15,11 @@ from torch import Tensor
 
 from heedful.data.vocabulary import Vocabulary
 from heedful.errors import RecipeError
-from heedful.search.hypothesis import (
-    Hypothesis,
-    StepFunction,
-    keep,
-    reorder,
-    without_special,
-    worth_leaving,
-)
-
-
-class _Record(NamedTuple):
-    """What one step leaves for reading answers back. `row` maps a sentence to its row, for sentences still there."""
-
-    row: Tensor  # (B,)
-    parents: Tensor  # (rows, K)
-    tokens: Tensor  # (rows, K)
-    logs: Tensor  # (rows, K)
-    weights: Tensor | None  # (rows, K before, S)
-
-
-class _Ends(NamedTuple):
-    """Hypotheses that left the beam, one entry each."""
-
-    sentence: Tensor
-    place: Tensor  # in the beam, at the step where it left
-    time: Tensor
-    total: Tensor  # log-probability
-    finished: Tensor  # False: cut at the length limit
+from heedful.search.hypothesis import Hypothesis, StepFunction, keep, reorder
+from heedful.search.ranking import Ranking
+from heedful.search.readback import Ends, Record, read_back
+from heedful.search.rules import Rules
+from heedful.tensors import precise
 
 
 def beam(
@@ -51,166 +28,171 @@ def beam(
     state: Any,
     *,
     beam_size: int,
-    max_lengths: Tensor,
+    rules: Rules,
+    ranking: Ranking | None = None,
     n_best: int = 1,
-    length_penalty: float = 1.0,
+    diversity_penalty: float = 0.0,
     with_weights: bool = False,
 ) -> list[list[Hypothesis]]:
     """The n best hypotheses of each sentence, best first, all different; fewer if fewer were found.
 
-    Those that did not end within the limit are returned only for a sentence in which none did.
+    Those that did not end within the limit are returned only for a sentence in which none did; none at all is
+    returned for one whose log-probabilities are not numbers.
 
     Args:
         step: the step function.
         memory: as it takes it, for B sentences.
         state: its first state, (B, 1, ...).
         beam_size: K; may be wider than the vocabulary.
-        max_lengths: (B) int64, the most symbols of each answer, the end symbol counted; at least 1.
+        rules: which answers are allowed.
+        ranking: which are better; by default those with the higher mean log-probability.
         n_best: how many to return, at most K.
-        length_penalty: hypotheses are ranked by log-probability / length ** length_penalty; 0 for none, 1 for the mean.
+        diversity_penalty: gamma of Li, Monroe and Jurafsky 2016: when the K best are chosen, the r-th best continuation
+            of one and the same hypothesis, r from 0, counts gamma r less. Scores are not changed by it.
         with_weights: whether to keep the attention weights of every hypothesis.
 
     Raises:
-        RecipeError: a size is below 1, n_best is above beam_size, or the length penalty is negative.
+        RecipeError: a size is below 1, n_best is above beam_size, or a penalty of the ranking is negative.
     """
     if beam_size < 1 or not 1 <= n_best <= beam_size:
         raise RecipeError(f"n_best must be from 1 to beam, got n_best {n_best} and beam {beam_size}")
-    if length_penalty < 0:
-        raise RecipeError(f"length_penalty must be 0 or more, got {length_penalty}")
+    ranking = ranking or Ranking()
+    ranking.check()
     with torch.inference_mode():
-        run = _Run(beam_size, max_lengths, n_best, length_penalty, with_weights)
+        run = _Run(beam_size, rules, ranking, n_best, diversity_penalty, with_weights)
         run.search(step, memory, state)
-        return run.answers()
+        return read_back(run.records, run.ends, count=rules.max_lengths.shape[0], n_best=n_best)
+
+
+class _Beam(NamedTuple):
+    """What changes from step to step: a row for each sentence still going, K places in each."""
+
+    origin: Tensor  # (rows) the sentence
+    rules: Rules
+    words: Tensor | None  # (rows, S) positions that coverage counts
+    open: Tensor  # (rows) places not yet taken by an end
+    best: Tensor  # (rows, n_best) scores of the best ended ones
+    totals: Tensor  # (rows, K) log-probability so far, in double precision; -inf = closed
+    tokens: Tensor  # (rows, K) the last symbols
+    history: Tensor | None  # (rows, K, time) all symbols, where a rule looks at them
+    coverage: Tensor | None  # (rows, K, S) attention so far, where the ranking looks at it
 
 
 class _Run:
-    """One search: the tensors that change from step to step, by sentence still going (rows) and place in the beam."""
+    """One search."""
 
     def __init__(
-        self, beam_size: int, max_lengths: Tensor, n_best: int, length_penalty: float, with_weights: bool
+        self,
+        beam_size: int,
+        rules: Rules,
+        ranking: Ranking,
+        n_best: int,
+        diversity_penalty: float,
+        with_weights: bool,
     ) -> None:
-        count, device = max_lengths.shape[0], max_lengths.device
-        self.count, self.beam_size, self.n_best = count, beam_size, n_best
-        self.length_penalty, self.with_weights = length_penalty, with_weights
-        self.origin = torch.arange(count, device=device)  # the sentence in each row
-        self.limits = max_lengths
-        self.open = torch.full((count,), beam_size, device=device)  # places not yet taken by an end
-        self.best = torch.full((count, n_best), -torch.inf, device=device)  # scores of the best ended ones
-        self.totals = torch.zeros((count, 1), device=device)  # log-probability so far; -inf = closed
-        self.tokens = torch.full((count, 1), Vocabulary.START, device=device)
-        self.records: list[_Record] = []
-        self.ends: list[_Ends] = []
+        self.beam_size, self.ranking, self.n_best = beam_size, ranking, n_best
+        self.diversity_penalty, self.with_weights = diversity_penalty, with_weights
+        count, device = rules.max_lengths.shape[0], rules.max_lengths.device
+        self.count = count
+        words = ranking.words if ranking.coverage_penalty else None
+        self.beam = _Beam(
+            origin=torch.arange(count, device=device),
+            rules=rules,
+            words=words,
+            open=torch.full((count,), beam_size, device=device),
+            best=torch.full((count, n_best), -torch.inf, dtype=precise(device), device=device),
+            totals=torch.zeros((count, 1), dtype=precise(device), device=device),
+            tokens=torch.full((count, 1), Vocabulary.START, device=device),
+            history=torch.zeros((count, 1, 0), dtype=torch.int64, device=device) if rules.no_repeat_ngram else None,
+            coverage=None if words is None else torch.zeros((count, 1, words.shape[1]), device=device),
+        )
+        self.records: list[Record] = []
+        self.ends: list[Ends] = []
 
     def search(self, step: StepFunction, memory: Any, state: Any) -> None:
         time = 0
-        while self.origin.numel():
-            logs, weights, state = step(self.tokens, memory, state)
-            parents = self._advance(without_special(logs), weights if self.with_weights else None, time)
+        while self.beam.origin.numel():
+            logs, weights, state = step(self.beam.tokens, memory, state)
+            parents = self._advance(logs, weights, time)
             state = reorder(state, parents)
             going = self._going()
-            if worth_leaving(going):
-                memory, state = keep(memory, going), keep(state, going)
-                self._keep(going)
+            if not bool(going.all()):
+                memory, state, self.beam = keep(memory, going), keep(state, going), keep(self.beam, going)
             time += 1
 
     def _advance(self, logs: Tensor, weights: Tensor | None, time: int) -> Tensor:
         """Choose the continuations, take out those that end; returns where each came from."""
-        size = logs.shape[-1]
-        candidates = (self.totals.unsqueeze(-1) + logs).flatten(1)
-        totals, index = candidates.topk(min(self.beam_size, candidates.shape[1]), dim=1)
-        parents, self.tokens = index // size, index % size
+        before = self.beam
+        allowed = before.rules.forbid(logs, time, before.history)
+        # At most K of one parent's can be among the K best of all.
+        values, symbols = _best(allowed, min(self.beam_size, logs.shape[-1]))  # (rows, K before, k)
+        # What cannot go on is cut where it stands: it ended with the step before.
+        self._leave(before.totals.isfinite() & (values[..., 0] == -torch.inf), None, time - 1)
+        totals, parents, tokens = self._choose(values, symbols)
         rank = torch.arange(totals.shape[1], device=totals.device)
-        valid = totals.isfinite() & (rank < self.open[:, None])
-        finished = valid & (self.tokens == Vocabulary.END)
-        leaving = valid & (finished | (self.limits[:, None] <= time + 1))
-        self._end(leaving, finished, totals, time)
-        self.open = self.open - finished.sum(1)
-        self.totals = totals.masked_fill(~valid | leaving, -torch.inf)
+        valid = totals.isfinite() & (rank < before.open[:, None])
+        finished = valid & (tokens == Vocabulary.END)
+        leaving = valid & (finished | (before.rules.max_lengths[:, None] <= time + 1))
+        self.beam = before._replace(
+            open=before.open - finished.sum(1),
+            totals=totals,
+            tokens=tokens,
+            history=_longer(before.history, parents, tokens),
+            coverage=self._cover(weights, parents),
+        )
+        self._leave(leaving, finished, time)
+        self.beam = self.beam._replace(totals=totals.masked_fill(~valid | leaving, -torch.inf))
         row = torch.full((self.count,), -1, device=totals.device)
-        row[self.origin] = torch.arange(self.origin.numel(), device=totals.device)
-        self.records.append(_Record(row, parents, self.tokens, logs.flatten(1).gather(1, index), weights))
+        row[before.origin] = torch.arange(before.origin.numel(), device=totals.device)
+        chosen = logs.flatten(1).gather(1, parents * logs.shape[-1] + tokens)
+        self.records.append(Record(row, parents, tokens, chosen, weights if self.with_weights else None))
         return parents
 
-    def _end(self, leaving: Tensor, finished: Tensor, totals: Tensor, time: int) -> None:
+    def _choose(self, values: Tensor, symbols: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """The K best of each parent's best continuations (rows, K before, k): totals, parents and tokens (rows, K)."""
+        candidates = self.beam.totals.unsqueeze(-1) + values
+        ranks = torch.arange(values.shape[-1], device=values.device)
+        # Of a beam whose places are all taken but two, two are enough.
+        width = min(int(self.beam.open.max()), candidates[0].numel())
+        _, index = _best((candidates - self.diversity_penalty * ranks).flatten(1), width)
+        parents = index // values.shape[-1]
+        return candidates.flatten(1).gather(1, index), parents, symbols.flatten(1).gather(1, index)
+
+    def _cover(self, weights: Tensor | None, parents: Tensor) -> Tensor | None:
+        if self.beam.coverage is None or weights is None:
+            return None
+        return reorder(self.beam.coverage + weights, parents)
+
+    def _leave(self, leaving: Tensor, finished: Tensor | None, time: int) -> None:
+        """Hypotheses (rows, K) whose last symbol was that of step `time`; those that finished, by default none."""
         rows, places = leaving.nonzero().unbind(1)
-        done = finished[rows, places]
-        times = torch.full_like(rows, time)
-        self.ends.append(_Ends(self.origin[rows], places, times, totals[rows, places], done))
-        scores = (totals / (time + 1) ** self.length_penalty).masked_fill(~finished, -torch.inf)
-        self.best = torch.cat([self.best, scores], dim=1).topk(self.n_best, dim=1).values
+        beam, totals = self.beam, self.beam.totals[rows, places]
+        coverage = None if beam.coverage is None else beam.coverage[rows, places]
+        words = None if beam.words is None else beam.words[rows]
+        scores = self.ranking.score(totals, torch.full_like(totals, time + 1), coverage, words)
+        done = torch.zeros_like(rows, dtype=torch.bool) if finished is None else finished[rows, places]
+        self.ends.append(Ends(beam.origin[rows], places, torch.full_like(rows, time), totals, scores, done))
+        if finished is not None:
+            ended = torch.full_like(beam.totals, -torch.inf)
+            ended[rows, places] = scores.masked_fill(~done, -torch.inf)
+            best = torch.cat([beam.best, ended], dim=1).topk(self.n_best, dim=1).values
+            self.beam = beam._replace(best=best)
 
     def _going(self) -> Tensor:
         """(rows) bool: sentences in which an open hypothesis could still be among the n best."""
-        # Future symbols can only lower the total; the longest length is the kindest divisor to a negative number.
-        bound = self.totals.amax(1) / self.limits**self.length_penalty
-        going = self.totals.isfinite().any(1) & (bound > self.best[:, -1])
-        self.totals = self.totals.masked_fill(~going[:, None], -torch.inf)
+        beam = self.beam
+        bound = self.ranking.bound(beam.totals.amax(1), beam.rules.max_lengths)
+        going = beam.totals.isfinite().any(1) & (bound > beam.best[:, -1])
+        self.beam = beam._replace(totals=beam.totals.masked_fill(~going[:, None], -torch.inf))
         return going
 
-    def _keep(self, going: Tensor) -> None:
-        for name in ("origin", "limits", "open", "best", "totals", "tokens"):
-            setattr(self, name, getattr(self, name)[going])
 
-    def answers(self) -> list[list[Hypothesis]]:
-        """Rank what left the beam and read the n best of each sentence back."""
-        ends = _Ends(*(torch.cat(parts) for parts in zip(*self.ends, strict=True))) if self.ends else None
-        answers: list[list[Hypothesis]] = [[] for _ in range(self.count)]
-        if ends is None:
-            return answers
-        scores = ends.total / (ends.time + 1) ** self.length_penalty
-        picked = self._pick(ends, scores)
-        for sentence, hypothesis in zip(ends.sentence[picked].tolist(), self._read(ends, scores, picked), strict=True):
-            answers[sentence].append(hypothesis)
-        return answers
+def _best(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """The `count` largest along the last axis, with their places; a single one is the first of equals, as in greedy."""
+    if count == 1:
+        return values.max(-1, keepdim=True)
+    return values.topk(count, dim=-1)
 
-    def _pick(self, ends: _Ends, scores: Tensor) -> Tensor:
-        """Indices into `ends`: by sentence, the n best that finished, or the n best of those cut if none did."""
-        some = torch.zeros(self.count, dtype=torch.bool, device=scores.device)
-        some[ends.sentence[ends.finished]] = True
-        eligible = (ends.finished | ~some[ends.sentence]).nonzero().squeeze(1)
-        eligible = eligible[scores[eligible].argsort(descending=True, stable=True)]
-        eligible = eligible[ends.sentence[eligible].argsort(stable=True)]
-        sentence = ends.sentence[eligible]
-        first = torch.searchsorted(sentence, sentence)  # where each sentence's entries start
-        rank = torch.arange(sentence.numel(), device=sentence.device) - first
-        return eligible[rank < self.n_best]
 
-    def _read(self, ends: _Ends, scores: Tensor, picked: Tensor) -> list[Hypothesis]:
-        """Follow the parents back from each picked end: one pass over the steps for all of them."""
-        sentence, place, time = ends.sentence[picked], ends.place[picked], ends.time[picked]
-        steps = int(time.max()) + 1 if picked.numel() else 0
-        tokens = torch.zeros((picked.numel(), steps), dtype=torch.int64, device=picked.device)
-        logs = torch.zeros((picked.numel(), steps), device=picked.device)
-        weights: Tensor | None = None
-        for now in range(steps - 1, -1, -1):
-            record = self.records[now]
-            there = (time >= now).nonzero().squeeze(1)
-            row, at = record.row[sentence[there]], place[there]
-            tokens[there, now] = record.tokens[row, at]
-            logs[there, now] = record.logs[row, at].to(logs.dtype)
-            place[there] = record.parents[row, at]
-            if record.weights is not None:
-                if weights is None:
-                    weights = record.weights.new_zeros(picked.numel(), steps, record.weights.shape[-1])
-                weights[there, now] = record.weights[row, place[there]]
-        weights = None if weights is None else weights.cpu()
-        rows = zip(
-            tokens.tolist(),
-            logs.tolist(),
-            time.tolist(),
-            ends.finished[picked].tolist(),
-            scores[picked].tolist(),
-            ends.total[picked].tolist(),
-            strict=True,
-        )
-        return [
-            Hypothesis(
-                tokens=ids[:last] if done else ids[: last + 1],
-                score=score,
-                log_probability=total,
-                token_scores=values[: last + 1],
-                weights=None if weights is None else weights[index, : last + 1],
-                finished=done,
-            )
-            for index, (ids, values, last, done, score, total) in enumerate(rows)
-        ]
+def _longer(history: Tensor | None, parents: Tensor, tokens: Tensor) -> Tensor | None:
+    return None if history is None else torch.cat([reorder(history, parents), tokens.unsqueeze(-1)], dim=-1)

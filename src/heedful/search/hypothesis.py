@@ -7,7 +7,6 @@ from typing import Any, NamedTuple, Protocol
 import torch
 from torch import Tensor
 
-from heedful.data.vocabulary import Vocabulary
 from heedful.tensors import map_tensors
 
 
@@ -24,9 +23,8 @@ class StepFunction(Protocol):
 class Hypothesis(NamedTuple):
     """One answer.
 
-    `score` is what answers are ranked by: the log-probability in nats divided by length ** length_penalty, the length
-    counted with the end symbol. `token_scores` are the log-probabilities of the single tokens, the end symbol's
-    among them if it was reached (`finished`); their sum is `log_probability`.
+    `token_scores` are the log-probabilities of the single tokens in nats, the end symbol's among them if it was
+    reached (`finished`); their sum is `log_probability`. `score` is what answers are ranked by: see `Ranking`.
     """
 
     tokens: list[int]  # without the end symbol
@@ -44,17 +42,5 @@ def reorder(state: Any, parents: Tensor) -> Any:
 
 
 def keep(tree: Any, sentences: Tensor) -> Any:
-    """Only these sentences of a memory or a state."""
+    """Only these sentences of a memory, a state, or anything else whose tensors have a row a sentence."""
     return map_tensors(lambda tensor: tensor[sentences], tree)
-
-
-def without_special(logs: Tensor) -> Tensor:
-    """Padding and the start symbol are never an answer."""
-    logs = logs.clone()
-    logs[..., [Vocabulary.PAD, Vocabulary.START]] = -torch.inf
-    return logs
-
-
-def worth_leaving(going: Tensor) -> bool:
-    """Whether so many sentences are done that copying the rest pays."""
-    return bool(going.sum() <= 0.75 * going.numel())

@@ -11,32 +11,48 @@ from heedful.errors import RunError
 from heedful.files import write_atomically
 from heedful.runs import LOG
 from heedful.training.events import Validated
+from heedful.training.validate import SCORES
 
-COLUMNS = ("updates", "epoch", "seconds", "learning_rate", "train_loss", "dev_loss")
+COLUMNS = ("updates", "epoch", "seconds", "learning_rate", "train_loss", "dev_loss", *SCORES, "best")
 
 
 class Log:
-    """Writes ``log.csv``; rows behind `updates` are dropped when a run is taken up again.
+    """Writes ``log.csv``.
+
+    A row is written before the checkpoint of its validation, so a process that is killed in between leaves one too
+    many: `cut` takes rows away that the checkpoint knows nothing of.
 
     Args:
         folder: of the run.
-        updates: where the run stands.
         tensorboard: also write TensorBoard's event files into ``FOLDER/tensorboard``.
 
     Raises:
         RunError: the log that is there was edited.
     """
 
-    def __init__(self, folder: Path, *, updates: int, tensorboard: bool) -> None:
+    def __init__(self, folder: Path, *, tensorboard: bool) -> None:
         self.path = folder / LOG
-        self.rows: list[dict[str, Any]] = []
-        if self.path.is_file():
-            try:
-                with open(self.path, encoding="utf-8", newline="") as file:
-                    self.rows = [row for row in csv.DictReader(file) if int(row["updates"]) <= updates]
-            except (KeyError, TypeError, ValueError) as error:
-                raise RunError(f"{self.path}: expected the log as it was written, got {error!r}") from None
-        self.board = _board(folder) if tensorboard else None
+        self.rows: list[list[Any]] = self._read() if self.path.is_file() else []
+        self._wants_board, self._board = tensorboard, None
+
+    def _read(self) -> list[list[Any]]:
+        try:
+            with open(self.path, encoding="utf-8", newline="") as file:
+                lines = list(csv.reader(file))
+            if lines[:1] != [list(COLUMNS)] or any(len(line) != len(COLUMNS) for line in lines):
+                raise ValueError(f"other columns: {lines[:1]}")
+            for updates, *_ in lines[1:]:
+                int(updates)
+        except (OSError, ValueError, csv.Error) as error:
+            raise RunError(f"{self.path}: expected the log as it was written, got {error}") from None
+        return lines[1:]
+
+    def cut(self, updates: int) -> None:
+        """Keep the rows up to that many updates."""
+        kept = [row for row in self.rows if int(row[0]) <= updates]
+        if len(kept) < len(self.rows):
+            self.rows = kept
+            self._save()
 
     def write(self, validated: Validated, learning_rate: float) -> None:
         """Add one row."""
@@ -48,22 +64,24 @@ class Log:
             round(validated.train_loss, 4),
             round(validated.dev_loss, 4),
         )
-        scores = {name: round(score, 3) for name, score in validated.scores.items()}
-        self.rows.append({**dict(zip(COLUMNS, values, strict=True)), **scores, "best": int(validated.best)})
+        scores = (round(validated.scores[name], 3) for name in SCORES)
+        self.rows.append([*values, *scores, int(validated.best)])
+        self._save()
+        if self._wants_board:
+            board = self._board = self._board or _board(self.path.parent)
+            for name, value in zip(COLUMNS, self.rows[-1], strict=True):
+                board.add_scalar(name, float(value), validated.updates)
+            board.flush()
+
+    def _save(self) -> None:
         text = io.StringIO()
-        writer = csv.DictWriter(text, list(self.rows[-1]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(self.rows)
+        csv.writer(text, lineterminator="\n").writerows([COLUMNS, *self.rows])
         write_atomically(self.path, text.getvalue())
-        if self.board is not None:
-            for name, value in self.rows[-1].items():
-                self.board.add_scalar(name, float(value), validated.updates)
-            self.board.flush()
 
     def close(self) -> None:
         """End TensorBoard's file."""
-        if self.board is not None:
-            self.board.close()
+        if self._board is not None:
+            self._board.close()
 
 
 def _board(folder: Path) -> Any:

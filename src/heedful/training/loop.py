@@ -5,20 +5,18 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import torch
 
 from heedful.data.batches import Example, collate, plan
-from heedful.data.codec import Codec
 from heedful.errors import TrainingError
 from heedful.model import Loss, Model
 from heedful.predictor import to_device
 from heedful.recipes import Recipe
-from heedful.runs import WEIGHTS, check_identity, load_tensors
-from heedful.training.checkpoint import load_checkpoint, save_checkpoint, save_weights
+from heedful.training.checkpoint import Store
 from heedful.training.events import Reporter, Update, Validated
 from heedful.training.log import Log
 from heedful.training.optimisers import set_rate
@@ -39,38 +37,41 @@ class Loop:
     wrapped: torch.nn.Module
     optimiser: torch.optim.Optimizer
     recipe: Recipe
-    codec: Codec
     examples: Sequence[Example]
     lines: Sequence[int]  # of the examples, for messages
     validator: Validator
-    folder: Path
-    data: str
+    store: Store
+    log: Log
     reporter: Reporter
     progress: Progress = field(default_factory=Progress)
     _rates: list[tuple[float, int]] = field(default_factory=list)
 
     def restore(self) -> None:
-        """Go on from the folder's checkpoint.
+        """Go on from the folder's checkpoint; nothing is written yet.
 
         Raises:
-            RunError: it is missing or damaged, or belongs to other data, vocabularies or sizes.
+            RunError: it is missing or damaged, or belongs to another run, other data, vocabularies or sizes.
+            RecipeError: a setting has changed that must not.
         """
-        check_identity(self.folder / WEIGHTS, load_tensors(self.folder / WEIGHTS)[1], self.codec)
-        self.progress = load_checkpoint(self.folder, self.model, self.optimiser, codec=self.codec, data=self.data)
+        self.progress, before = self.store.restore()
+        for key, value in self.recipe.train.model_dump().items():
+            if key in before and before[key] != value:
+                self.reporter.message(f"from here on train.{key} is {_word(value)}; it was {_word(before[key])}")
+        progress, now = self.progress, len(self._plan())
+        if progress.batches not in (0, now):  # the size of batches has changed: the same share of the epoch is done
+            progress.batch = progress.batch * now // progress.batches
         if self._done():
             self.reporter.message("nothing left to train: the budget or the patience is used up")
 
     def run(self) -> None:
         """Train until the budget or the patience is used up."""
-        board = self.recipe.train.tensorboard and self.accelerator.is_main_process
-        self.log = Log(self.folder, updates=self.progress.updates, tensorboard=board)
         self._since = time.monotonic() - self.progress.seconds
         self._saved = time.monotonic()
-        if self.progress.updates == 0:
-            self._save(weights=True)
         self.wrapped.train()
+        self._begin()
         while not self._done():
             batches = self._plan()
+            self.progress.batches = len(batches)
             for places in batches[self.progress.batch :]:
                 self._update(places)
                 self.progress.batch += 1
@@ -81,12 +82,29 @@ class Loop:
                     break
         self._end(len(self._plan()))
 
-    def _update(self, places: Sequence[int]) -> None:
-        """One batch: loss, gradients, clipping, step."""
-        recipe, progress = self.recipe.train, self.progress
-        share = self._share(len(self._plan()))
-        rate = learning_rate(recipe, share=share, updates=progress.updates)
-        set_rate(self.optimiser, rate)
+    def _begin(self) -> None:
+        """Before the first update: what may go wrong later is tried, and a checkpoint is written."""
+        if self.progress.updates == 0:
+            self._rehearse()
+        if self.accelerator.is_main_process:
+            self.log.cut(self.progress.validated_updates)
+            self.store.begin(self.progress)
+
+    def _rehearse(self) -> None:
+        """The largest batch, forwards and backwards: if memory does not suffice, it is told now and not in an hour."""
+
+        def size(places: Sequence[int]) -> int:  # of attention's largest tensor
+            examples = [self.examples[place] for place in places]
+            longest = max(len(example.source.ids) for example in examples)
+            return len(places) * longest * max(len(example.target or ()) for example in examples)
+
+        largest, device = max(self._plan(), key=size), self.accelerator.device
+        with self._memory_for(largest), torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+            self._differentiate(largest, share=1.0)
+
+    def _differentiate(self, places: Sequence[int], *, share: float) -> Loss:
+        """The loss of a batch and its gradients, at this share of the budget."""
+        recipe = self.recipe.train
         batch = to_device(collate([self.examples[place] for place in places]), self.accelerator.device)
         with self.accelerator.autocast():
             loss: Loss = self.wrapped(
@@ -94,20 +112,44 @@ class Loop:
                 label_smoothing=recipe.label_smoothing,
                 own_words=recipe.scheduled_sampling * share,  # grows with the training
             )
-        mean = float(loss.plain) / int(loss.tokens)
-        self._check("loss", mean, places)
         self.optimiser.zero_grad(set_to_none=True)
         self.accelerator.backward(loss.total / (loss.tokens if recipe.loss_per == "token" else len(places)))
-        limit = recipe.clip_norm if recipe.clip_norm is not None else math.inf
-        norm = self.accelerator.clip_grad_norm_(self.wrapped.parameters(), limit)
-        if recipe.precision != "fp16":  # there the scaler skips such a step
-            self._check("gradient", float(norm), places)
-        self.optimiser.step()
+        return loss
+
+    def _update(self, places: Sequence[int]) -> None:
+        """One batch: loss, gradients, clipping, step."""
+        recipe, progress = self.recipe.train, self.progress
+        share = self._share(len(self._plan()))
+        progress.learning_rate = learning_rate(recipe, share=share, updates=progress.updates)
+        set_rate(self.optimiser, progress.learning_rate)
+        with self._memory_for(places):
+            loss = self._differentiate(places, share=share)
+            mean = float(loss.plain) / int(loss.tokens)
+            self._check("loss", mean, places)
+            limit = recipe.clip_norm if recipe.clip_norm is not None else math.inf
+            norm = self.accelerator.clip_grad_norm_(self.wrapped.parameters(), limit)
+            if recipe.precision != "fp16":  # there the scaler skips such a step
+                self._check("gradient", float(norm), places)
+            self.optimiser.step()
         progress.updates += 1
         progress.loss_total += float(loss.plain)
         progress.loss_tokens += int(loss.tokens)
         progress.seconds = self._seconds()
-        self._tell(share, mean, rate, int(loss.tokens))
+        self._tell(share, mean, int(loss.tokens))
+
+    @contextmanager
+    def _memory_for(self, places: Sequence[int]) -> Iterator[None]:
+        """Where memory does not suffice, one message that says for what."""
+        try:
+            yield
+        except RuntimeError as error:
+            # A GPU has a class of its own for it; the CPU's allocator only says it.
+            if not isinstance(error, torch.OutOfMemoryError) and "allocate memory" not in str(error):
+                raise
+            raise TrainingError(
+                f"not enough memory for a batch of {len(places)} pairs (training lines {self._lines(places)}): "
+                f"lower train.batch_tokens (now {self.recipe.train.batch_tokens}) or data.max_length"
+            ) from None
 
     def _look(self, batches: int) -> None:
         """After an update: validate if it is time, save if it is time."""
@@ -127,23 +169,23 @@ class Loop:
             value == progress.best and better("loss", dev_loss, progress.best_loss)
         )
         if best:
-            progress.best, progress.best_loss, progress.bad_validations = value, dev_loss, 0
+            progress.best, progress.best_loss, progress.best_updates = value, dev_loss, progress.updates
+            progress.bad_validations = 0
         else:
             progress.bad_validations += 1
         progress.seconds = self._seconds()
         train_loss = progress.loss_total / max(progress.loss_tokens, 1)
         looked = Validated(progress.updates, epochs, progress.seconds, train_loss, dev_loss, scores, best)
-        progress.validated_at, progress.loss_total, progress.loss_tokens = epochs, 0.0, 0
+        progress.validated_at, progress.validated_updates = epochs, progress.updates
+        progress.loss_total, progress.loss_tokens = 0.0, 0
         if self.accelerator.is_main_process:
-            self.log.write(looked, self.optimiser.param_groups[0]["lr"])
-        self._save(weights=best, metric=metric, value=value)
+            self.log.write(looked, progress.learning_rate)
+        self._save()
         self.reporter.validated(looked)
 
-    def _save(self, *, weights: bool = False, **about: Any) -> None:
+    def _save(self) -> None:
         if self.accelerator.is_main_process:
-            if weights:
-                save_weights(self.folder, self.model, self.codec, updates=self.progress.updates, **about)
-            save_checkpoint(self.folder, self.model, self.optimiser, self.progress, codec=self.codec, data=self.data)
+            self.store.save(self.progress)
         self._saved = time.monotonic()
 
     def _end(self, batches: int) -> None:
@@ -192,22 +234,31 @@ class Loop:
         if math.isfinite(value):
             return
         progress = self.progress
-        lines = ", ".join(str(self.lines[place]) for place in places[:8]) + (", ..." if len(places) > 8 else "")
         raise TrainingError(
             f"the {what} is {value} at update {progress.updates + 1} (epoch {progress.epoch + 1}, batch "
-            f"{progress.batch + 1}, training lines {lines}); training stopped, the best weights so far are kept. "
-            "A lower train.learning_rate or train.clip_norm may help"
+            f"{progress.batch + 1}, training lines {self._lines(places)}); training stopped, the best weights so far "
+            "are kept. A lower train.learning_rate or train.clip_norm may help"
         )
 
-    def _tell(self, share: float, loss: float, rate: float, tokens: int) -> None:
+    def _lines(self, places: Sequence[int]) -> str:
+        return ", ".join(str(self.lines[place]) for place in places[:8]) + (", ..." if len(places) > 8 else "")
+
+    def _tell(self, share: float, loss: float, tokens: int) -> None:
         self._rates = [*self._rates[-19:], (time.monotonic(), tokens)]
         seconds = self._rates[-1][0] - self._rates[0][0]
         speed = sum(count for _, count in self._rates[1:]) / seconds if seconds > 0 else 0.0
         progress = self.progress
-        self.reporter.update(Update(progress.updates, progress.epoch + 1, share, loss, rate, tokens, speed))
+        self.reporter.update(
+            Update(progress.updates, progress.epoch + 1, share, loss, progress.learning_rate, tokens, speed)
+        )
 
 
 def _share_of(batches: list[list[int]], index: int, count: int) -> Iterator[list[int]]:
     """Every `count`-th batch; all processes get equally many, so that none waits for the others for ever."""
     for place in range(0, len(batches), count):
         yield batches[(place + index) % len(batches)]
+
+
+def _word(value: Any) -> str:
+    """As a recipe has it."""
+    return "none" if value is None else str(value)

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import torch
 from torch import nn
 
 from heedful.recipes import TrainRecipe
+
+# What each remembers of a parameter it has moved: tensors of the parameter's size, and the number of steps.
+_REMEMBERS = {"adam": {"step", "exp_avg", "exp_avg_sq"}, "adadelta": {"step", "square_avg", "acc_delta"}, "sgd": set()}
 
 
 def make_optimiser(model: nn.Module, recipe: TrainRecipe) -> torch.optim.Optimizer:
@@ -23,3 +28,21 @@ def set_rate(optimiser: torch.optim.Optimizer, rate: float) -> None:
     """Use `rate` from the next update on."""
     for group in optimiser.param_groups:
         group["lr"] = rate
+
+
+def check_state(
+    state: Mapping[int, Mapping[str, torch.Tensor]], optimiser: torch.optim.Optimizer, recipe: TrainRecipe
+) -> None:
+    """Refuse a state that is none of this optimiser; it would be noticed in the middle of an update only.
+
+    Raises:
+        ValueError: says what is wrong.
+    """
+    parameters = [parameter for group in optimiser.param_groups for parameter in group["params"]]
+    for index, remembered in state.items():
+        if not 0 <= index < len(parameters) or set(remembered) != _REMEMBERS[recipe.optimiser]:
+            raise ValueError(f"what {recipe.optimiser} does not remember: parameter {index}, {sorted(remembered)}")
+        for name, tensor in remembered.items():
+            size = () if name == "step" else parameters[index].shape
+            if tensor.shape != size or not tensor.is_floating_point():
+                raise ValueError(f"{name} of parameter {index} as {tensor.dtype} of size {tuple(tensor.shape)}")

@@ -17,20 +17,22 @@ from heedful.data.pairs import Corpus, Pair, read_pairs
 from heedful.data.split import split
 from heedful.errors import DataError, RecipeError, RunError
 from heedful.model import Model
-from heedful.notes import skipped
+from heedful.notes import few, skipped
 from heedful.recipes import DataRecipe, Recipe, load
 from heedful.recipes.load import Settings
-from heedful.runs import load_description, make_model, prepare_folder, save_description
+from heedful.runs import load_description, make_model, prepare_folder, save_description, save_recipe
+from heedful.training.checkpoint import Store
 from heedful.training.events import Reporter, Silent
+from heedful.training.log import Log
 from heedful.training.loop import Loop
 from heedful.training.optimisers import make_optimiser
-from heedful.training.validate import Validator, spread
+from heedful.training.validate import Validator, greedy_predictor, spread
 
 
 def train(
     pairs: str | os.PathLike[str],
     *,
-    recipe: str | os.PathLike[str] | Recipe,
+    recipe: str | os.PathLike[str] | Recipe | None,
     out: str | os.PathLike[str],
     dev: str | os.PathLike[str] | None,
     set: Settings,
@@ -41,8 +43,12 @@ def train(
     """See `heedful.train`. Returns the run's folder."""
     if resume and overwrite:
         raise RunError("resume goes on with a run and overwrite throws it away; choose one")
+    if resume and recipe is not None:
+        raise RecipeError(
+            "a run that is resumed goes on with its own recipe; leave recipe away, and change [train] by set"
+        )
     described = load_description(out) if resume else None
-    recipe = load(described.recipe, _only_training(set)) if described else load(recipe, set)
+    recipe = load(described.recipe, _only_training(set)) if described else load(recipe or "g2p", set)
     accelerator = _accelerator(recipe)
     if not accelerator.is_main_process:
         reporter = Silent()
@@ -54,6 +60,7 @@ def train(
         torch.manual_seed(recipe.train.seed)
         # A recipe that does not fit is told here, before anything is written.
         model = make_model(recipe, codec)
+        greedy_predictor(model, codec, recipe)
         if described is None and accelerator.is_main_process:
             save_description(prepare_folder(out, overwrite=overwrite), recipe, codec)
         accelerator.wait_for_everyone()
@@ -63,7 +70,7 @@ def train(
         if resume:
             loop.restore()
             if accelerator.is_main_process:
-                save_description(Path(out), recipe, codec)
+                save_recipe(Path(out), recipe)
         loop.run()
     accelerator.wait_for_everyone()
     accelerator.end_training()  # several processes part in order; one that just left would abort the others
@@ -82,18 +89,18 @@ def _loop(
 ) -> Loop:
     reporter.message(f"{sum(p.numel() for p in model.parameters()):,} parameters on {accelerator.device}")
     wrapped, optimiser = accelerator.prepare(model, make_optimiser(model, recipe.train))
+    data = {"pairs": digest(train_pairs), "development pairs": digest(dev_pairs)}
     return Loop(
         accelerator=accelerator,
         model=model,
         wrapped=wrapped,
         optimiser=optimiser,
         recipe=recipe,
-        codec=codec,
         examples=encode(train_pairs, codec),
         lines=[pair.line for pair in train_pairs],
         validator=Validator(codec, recipe, spread(dev_pairs, recipe.train.validation_size)),
-        folder=folder,
-        data=digest(train_pairs),
+        store=Store(folder, model, optimiser, accelerator.scaler, recipe, codec, data),
+        log=Log(folder, tensorboard=recipe.train.tensorboard and accelerator.is_main_process),
         reporter=reporter,
     )
 
@@ -106,6 +113,7 @@ def read(pairs: str | os.PathLike[str], data: DataRecipe, *, need_target: bool =
         target_column=data.target_column,
         tag_columns=tuple(data.tag_columns),
         tag_separator=data.tag_separator,
+        normalisation=data.normalisation,
         bad_lines=data.bad_lines,
         need_target=need_target,
     )
@@ -166,7 +174,7 @@ def _parts(
 
 
 def _short_enough(pairs: Sequence[Pair], data: DataRecipe, reporter: Reporter) -> Sequence[Pair]:
-    """Pairs with at most `max_length` tokens on either side, by the tokens of a tokeniser that needs no training."""
+    """Pairs with at most `max_length` tokens on either side, as a tokeniser that learned from all of them cuts them."""
     if data.max_length is None:
         return pairs
     codec = make_codec(pairs, data)
@@ -180,7 +188,11 @@ def _short_enough(pairs: Sequence[Pair], data: DataRecipe, reporter: Reporter) -
     if not short:
         raise DataError(f"all {len(pairs)} training pairs are longer than data.max_length = {limit} tokens")
     if len(short) < len(pairs):
-        reporter.message(f"{len(pairs) - len(short)} pairs of more than {limit} tokens left out of training")
+        kept = {pair.line for pair in short}
+        lines = few([pair.line for pair in pairs if pair.line not in kept])
+        reporter.message(
+            f"{len(pairs) - len(short)} pairs of more than {limit} tokens left out of training (lines {lines})"
+        )
     return short
 
 
@@ -200,8 +212,8 @@ def _report_sizes(train: Sequence[Pair], dev: Sequence[Pair], codec: Codec, repo
         total = sum(map(len, tokens))
         unknown = [token for row in tokens for token in vocabulary.unknown(row)]
         if unknown:
-            shown = ", ".join(map(repr, sorted(dict.fromkeys(unknown))[:5]))
-            reporter.message(f"{len(unknown):,} of {total:,} {name} tokens for development are unknown: {shown}, ...")
+            shown = few(map(repr, sorted(set(unknown))), 5)
+            reporter.message(f"{len(unknown):,} of {total:,} {name} tokens for development are unknown: {shown}")
 
 
 def _report_rarity(pairs: Sequence[Pair], codec: Codec, reporter: Reporter) -> None:
@@ -223,8 +235,6 @@ def _only_training(settings: Settings) -> Settings:
     for key in keys:
         if not str(key).strip().startswith("train."):
             raise RecipeError(f"a run that is resumed may only change settings of [train], got {key!r}")
-        if str(key).strip() == "train.optimiser":
-            raise RecipeError("a run cannot be resumed with another optimiser: train.optimiser must stay as it is")
     return settings
 
 

@@ -15,7 +15,7 @@ from heedful.errors import TrainingError
 from heedful.evaluation import evaluate_texts
 from heedful.model import Model
 from heedful.predictor import Predictor, to_device
-from heedful.recipes import Recipe
+from heedful.recipes import Recipe, with_options
 
 SCORES = ("sequence_error", "token_error", "word_error", "bleu", "chrf")
 
@@ -68,16 +68,27 @@ class Validator:
         return total / tokens
 
     def _scores(self, model: Model) -> dict[str, float]:
-        predictor = Predictor(model, self.codec, self.recipe.predict)
-        outputs = [answers[0].text for answers in predictor.predict(self.pairs, beam_size=1)]
+        predictor = greedy_predictor(model, self.codec, self.recipe)
+        outputs = [answers[0].text for answers in predictor.predict(self.pairs)]
         scores = evaluate_texts(
             [(pair.source, pair.tags) for pair in self.pairs],
             outputs,
             [pair.target or "" for pair in self.pairs],
             target_split=self.codec.target_tokeniser.split,
             bleu_tokenizer=self.recipe.predict.bleu_tokenizer,
+            normalisation=self.recipe.data.normalisation,
         )
         return {name: getattr(scores, name) for name in SCORES}
+
+
+def greedy_predictor(model: Model, codec: Codec, recipe: Recipe) -> Predictor:
+    """What answers in a validation: greedily, by all other rules that the recipe has for answers.
+
+    Raises:
+        RecipeError: a setting of ``[predict]`` does not fit the model or its vocabularies.
+    """
+    settings = with_options(recipe.predict, {"beam": 1})
+    return Predictor(model, codec, settings, normalisation=recipe.data.normalisation)
 
 
 def spread(pairs: Sequence[Pair], size: int | None) -> list[Pair]:
