@@ -1,7 +1,9 @@
-"""A value for each option of the search."""
+"""A value for each option of the search, and runs with other ones in their recipes."""
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
 from typing import Any
 
 SAMPLES: dict[str, tuple[dict[str, Any], str]] = {
@@ -27,3 +29,14 @@ SAMPLES: dict[str, tuple[dict[str, Any], str]] = {
     "dictionary": ({"dictionary": "words.tsv"}, "unknown:replace|dictionary:1"),
 }
 """Option -> keywords with which it is not the usual one, and how the signature of `evaluate` then names it."""
+
+
+def edited(folder: Path, to: Path, **settings: Any) -> Path:
+    """The run with other settings in its recipe's [predict]."""
+    copy = Path(shutil.copytree(folder, to))
+    lines = (copy / "recipe.toml").read_text(encoding="utf-8").splitlines()
+    start = lines.index("[predict]")
+    kept = [line for line in lines[start + 1 :] if line.split(" = ")[0] not in settings]
+    own = [f"{name} = {value!r}".replace("'", '"') for name, value in settings.items()]
+    (copy / "recipe.toml").write_text("\n".join([*lines[: start + 1], *own, *kept]) + "\n", encoding="utf-8")
+    return copy

@@ -111,6 +111,9 @@ def test_what_does_not_fit_is_refused(folder, tmp_path):
         heedful.load([folder, tmp_path / "nowhere"])
     with pytest.raises(RunError, match="expected a run folder, or several with commas between them, got"):
         heedful.load([])
+    for empty in ("", f"{folder},", f",{folder}", [folder, ""]):
+        with pytest.raises(RunError, match="expected a run folder, or several with commas between them, got"):
+            heedful.load(empty)
 
 
 def test_a_source_read_backwards_by_one_of_them_is_refused(folder, tmp_path):
@@ -118,6 +121,36 @@ def test_a_source_read_backwards_by_one_of_them_is_refused(folder, tmp_path):
     backwards = train_tiny(pairs, tmp_path / "back", set={"data.reverse_source": True, "train.updates": 1})
     with pytest.raises(RunError, match="back: has other vocabularies"):
         heedful.load([folder, backwards])
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("source_column", "word"), ("tag_columns", "[3]"), ("tag_separator", '"+"'), ("normalisation", '"NFD"')]
+)  # fmt: skip
+def test_runs_that_read_otherwise_are_refused(folder, tmp_path, key, value):
+    """The same vocabularies, but other columns or another Unicode form of the texts."""
+    copy = Path(shutil.copytree(folder, tmp_path / "copy"))
+    recipe = copy / "recipe.toml"
+    lines = recipe.read_text().splitlines()
+    (place,) = [place for place, line in enumerate(lines) if line.startswith(f"{key} = ")]
+    lines[place] = f"{key} = {value}" if value[0] in '["' else f'{key} = "{value}"'
+    recipe.write_text("\n".join(lines) + "\n")
+    with pytest.raises(RunError, match=rf"copy: reads with data\.{key} = .*; they cannot answer as one"):
+        heedful.load([folder, copy])
+
+
+def test_settings_of_training_may_differ(run, folder, tmp_path):
+    copy = Path(shutil.copytree(folder, tmp_path / "copy"))
+    recipe = copy / "recipe.toml"
+    recipe.write_text(recipe.read_text().replace("dev_share = 0.2", "dev_share = 0.3"))
+    assert texts_of(heedful.load([folder, copy]).predict(WORDS)) == texts_of(run.predict(WORDS))
+
+
+def test_the_signature_names_the_ensemble(run, folder, pairs):
+    single = heedful.evaluate(run, pairs).signature
+    for average in AVERAGES:
+        signature = heedful.evaluate([folder, folder], pairs, ensemble_average=average).signature
+        assert f"|ensemble:2|average:{average}" in signature
+        assert signature.replace(f"|ensemble:2|average:{average}", "") == single
 
 
 # Random models of other kinds, behind one predictor.

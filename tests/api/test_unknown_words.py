@@ -193,6 +193,16 @@ def test_a_dictionary_file(tmp_path):
             predictor("early").with_options({"dictionary": str(path)})
 
 
+def test_a_dictionary_from_python():
+    usual = predictor("early", min_length=5)
+    copied, found = (usual.with_options(options).predict(LINES) for options in (
+        {"unknown": "replace"}, {"dictionary": {"Xyzzy": "magic", "the": "a"}}
+    ))  # fmt: skip
+    for (before, *_), (after, *_) in zip(copied, found, strict=True):
+        assert after.tokens == tuple("magic" if token == "Xyzzy" else token for token in before.tokens)
+    assert any("magic" in after.tokens for after, *_ in found)
+
+
 def test_a_model_without_attention_cannot_replace():
     codec = words()
     model = model_for(codec, **FUSIONS["none"])

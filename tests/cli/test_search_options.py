@@ -11,7 +11,7 @@ import pytest
 import torch
 
 import heedful
-from api.samples import SAMPLES
+from api.samples import SAMPLES, edited
 from heedful.decoding import Decoding
 from heedful.options import ScoringOptions, option_types
 from heedful.runs import load_tensors, save_tensors
@@ -86,6 +86,15 @@ def test_each_flag_reaches_the_search(cli, run, settings, here, name):
     evaluated = cli("evaluate", run, "pairs.tsv", "--json", *flags(options))
     assert evaluated.json == [heedful.evaluate(run, "pairs.tsv", **options).as_json()]
     assert named in evaluated.json[0]["signature"]
+
+
+def test_without_flags_the_recipe_counts(cli, run, tmp_path):
+    """What may be repeated and is not there is no empty list."""
+    other = edited(run, tmp_path / "run", banned=["A", "B"], prefix="C", beam=3)
+    lines = cli("predict", other, stdin=STDIN).lines
+    expected = heedful.predict(run, WORDS, banned=["A", "B"], prefix="C", beam=3)
+    assert lines == [answer.text.encode() for answer in expected]
+    assert all(line.startswith(b"C") and b"A" not in line for line in lines)
 
 
 @pytest.mark.parametrize("name", SCORING)

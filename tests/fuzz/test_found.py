@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from fuzz.watch import HangError, message_of, watch
-from heedful.attention import normalisers, scores
+from heedful.attention import normalisers
 from heedful.errors import DataError, HeedfulError, RecipeError, excerpt
 from heedful.recipes import Recipe, as_toml, load, parse
+from heedful.registry import Registry
 
 TRAIN = "[train]\nupdates = 1\n"
 
@@ -76,10 +77,17 @@ def test_options_that_are_no_numbers_to_calculate_with(value):
         normalisers.build("softmax", {"temperature": value}, {})
 
 
-def test_what_pytorch_says_is_one_line():
+def test_of_what_pytorch_says_the_first_line_is_told():
+    parts: Registry[object] = Registry("part")
+
+    @parts.register("large")
+    class Large:
+        def __init__(self, *, size: int = 1) -> None:
+            raise RuntimeError("no memory\nframe #0: c10::Error")
+
     with pytest.raises(RecipeError) as caught:
-        scores.build("additive", {"attention_size": 2**62}, {"query_size": 3, "value_size": 5})
-    assert "#0" not in message_of(caught.value)  # no stack of C++
+        parts.build("large", {"size": 3}, {})
+    assert message_of(caught.value) == "part 'large' cannot be made with {'size': 3}: no memory"
 
 
 def test_messages_are_one_line_that_a_terminal_can_show():

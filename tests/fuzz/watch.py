@@ -51,7 +51,7 @@ def watch(seconds: float = SECONDS) -> Iterator[None]:
 
     before = signal.signal(signal.SIGALRM, late)
     signal.setitimer(signal.ITIMER_REAL, seconds)
-    faulthandler.dump_traceback_later(2 * seconds, exit=True, file=_terminal)
+    faulthandler.dump_traceback_later(seconds + SECONDS, exit=True, file=_terminal)
     try:
         yield
     finally:

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from heedful.model import build
-from heedful.search import beam
+from heedful.search import Rules, beam
 
 from .cases import ATTENTIONS, CELLS, FUSIONS, SIZES, name_of, random_batch
 
@@ -26,7 +26,7 @@ def check(**options) -> None:
     single = model(batch).plain
     with torch.autocast("cpu", dtype=torch.bfloat16):
         loss = model(batch)
-        found = beam(model.step, *model.begin(batch.sources[0]), beam_size=3, max_lengths=limits, with_weights=True)
+        found = beam(model.step, *model.begin(batch.sources[0]), beam_size=3, rules=Rules(limits), with_weights=True)
     assert loss.total.dtype == torch.float32
     torch.testing.assert_close(loss.plain, single, rtol=0.02, atol=0)
     loss.total.backward()

@@ -5,7 +5,7 @@ import threading
 import pytest
 import torch
 
-from heedful.search import beam, greedy
+from heedful.search import Rules, beam, greedy
 
 from .cases import FUSIONS, make, random_batch
 
@@ -14,10 +14,10 @@ def work(model, batch):
     source = batch.sources[0]
     limits = torch.full((source.tokens.shape[0],), 7)
     with torch.no_grad():
-        found = beam(model.step, *model.begin(source), beam_size=3, n_best=2, max_lengths=limits)
-        single = greedy(model.step, *model.begin(source), max_lengths=limits)
+        found = beam(model.step, *model.begin(source), beam_size=3, n_best=2, rules=Rules(limits))
+        single = greedy(model.step, *model.begin(source), rules=Rules(limits))
         logs, _ = model.force(batch)
-        return [[h[:4] for h in row] for row in found], [h[:4] for h in single], logs.tolist()
+        return [[h[:4] for h in row] for row in found], [[h[:4] for h in row] for row in single], logs.tolist()
 
 
 @pytest.mark.parametrize("fusion", ["none", "early", "late_feeding"])
