@@ -74,8 +74,8 @@ def main() -> None:
         middle = statistics.median(seconds[1:])
         encoder, steps = shares[seconds.index(min(seconds[1:], key=lambda value: abs(value - middle)))]
         print(
-            f"beam {beam}: {len(pairs) / middle:.0f} sentences/s ({len(pairs)} in {middle:.2f} s, {clocked.steps} steps); "
-            f"encoder {encoder:.0%}, decoder's steps {steps:.0%}, search and the rest {1 - encoder - steps:.0%}"
+            f"beam {beam}: {len(pairs) / middle:.0f} sentences/s "
+            f"({len(pairs)} in {middle:.2f} s, {clocked.steps} steps); encoder {encoder:.0%}, decoder's steps {steps:.0%}, search and the rest {1 - encoder - steps:.0%}"
         )
     print(
         f"torch {torch.__version__}, {torch.get_num_threads()} threads, {platform.machine()}, batch {given.batch_size}"

@@ -124,15 +124,16 @@ def test_a_source_read_backwards_by_one_of_them_is_refused(folder, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("key", "value"), [("source_column", "word"), ("tag_columns", "[3]"), ("tag_separator", '"+"'), ("normalisation", '"NFD"')]
-)  # fmt: skip
+    ("key", "value"),
+    [("source_column", '"word"'), ("tag_columns", "[3]"), ("tag_separator", '"+"'), ("normalisation", '"NFD"')],
+)
 def test_runs_that_read_otherwise_are_refused(folder, tmp_path, key, value):
     """The same vocabularies, but other columns or another Unicode form of the texts."""
     copy = Path(shutil.copytree(folder, tmp_path / "copy"))
     recipe = copy / "recipe.toml"
     lines = recipe.read_text().splitlines()
     (place,) = [place for place, line in enumerate(lines) if line.startswith(f"{key} = ")]
-    lines[place] = f"{key} = {value}" if value[0] in '["' else f'{key} = "{value}"'
+    lines[place] = f"{key} = {value}"
     recipe.write_text("\n".join(lines) + "\n")
     with pytest.raises(RunError, match=rf"copy: reads with data\.{key} = .*; they cannot answer as one"):
         heedful.load([folder, copy])

@@ -77,6 +77,8 @@ def test_every_line_is_answered(trained, name, asked, rest, search, as_json, n_b
     if name == "fixed":
         search.pop("unknown", None)
         search.pop("attention_temperature", None)
+    if search.get("beam", 1) == 1:  # also the runs' own
+        search.pop("diversity_penalty", None)
     if n_best > search.get("beam", 5):
         n_best = 1
     more = ["--json"] * as_json + [f"--n-best={n_best}"]
@@ -144,8 +146,8 @@ def test_lines_with_tags(trained, rows, damaged):
     done = call("predict", trained["tags"], "--beam=2", "--max-length=25", stdin=stdin.encode("utf-8"))
     if damaged:
         assert done.code == 2
-        assert f"line {len(table) + 1}: expected the source in column 1" in done.notes[-1]
-        assert len(done.lines) in (0, len(table))
+        assert done.notes[-1].startswith(f"standard input:{len(table) + 1}: expected the source in column 1")
+        assert len(done.lines) == len(table)
         return
     assert done.code == 0
     assert len(done.lines) == len(table)
@@ -178,6 +180,9 @@ def test_any_bytes(trained, name, content, as_json):
         assert len(answers) == len(given) - (not given[-1])
         return
     assert done.code == 2
+    if content[0] == "any.jsonl" and name == "tags":  # its columns have numbers, and JSON has keys
+        assert "expected the name of a JSON key" in done.notes[-1]
+        return
     message = done.notes[-1].removeprefix(str(path) if where else "standard input")
     assert message.startswith(":")
     if number := re.match(r":(\d+): |: line (\d+): ", message):

@@ -75,7 +75,8 @@ def build(
         RecipeError: an unknown name or option, or a count out of range.
         SizeError: two parts do not fit.
     """
-    _check_counts(encoder_layers=(encoder_layers, 16), decoder_layers=(decoder_layers, 4))
+    vocabularies, depths = (source_vocabulary_size, target_vocabulary_size), (encoder_layers, decoder_layers)
+    _check_counts(*vocabularies, embedding_size, encoder_size, decoder_size, *depths)
     if zero_start and tied_embeddings:
         raise RecipeError("zero_start and tied_embeddings exclude each other: the output layer would train the zeros")
     kind = cells[cell]
@@ -142,7 +143,18 @@ def _fusion(spec: Spec, attention: Mapping[str, Any], *, layers: dict[str, Any],
     return fusions.build(name, options, context)
 
 
-def _check_counts(**counts: tuple[int, int]) -> None:
-    for name, (count, most) in counts.items():
+_MOST = {
+    "source_vocabulary_size": 100_000_000,
+    "target_vocabulary_size": 100_000_000,
+    "embedding_size": 1_000_000,
+    "encoder_size": 1_000_000,
+    "decoder_size": 1_000_000,
+    "encoder_layers": 16,
+    "decoder_layers": 4,
+}
+
+
+def _check_counts(*counts: int) -> None:
+    for count, (name, most) in zip(counts, _MOST.items(), strict=True):
         if not 1 <= count <= most:
             raise RecipeError(f"{name} must be from 1 to {most}, got {count}")
