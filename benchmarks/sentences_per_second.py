@@ -73,9 +73,11 @@ def main() -> None:
             shares.append([part / seconds[-1] for part in (clocked.begin_seconds, clocked.step_seconds)])
         middle = statistics.median(seconds[1:])
         encoder, steps = shares[seconds.index(min(seconds[1:], key=lambda value: abs(value - middle)))]
+        rest = 1 - encoder - steps
         print(
-            f"beam {beam}: {len(pairs) / middle:.0f} sentences/s "
-            f"({len(pairs)} in {middle:.2f} s, {clocked.steps} steps); encoder {encoder:.0%}, decoder's steps {steps:.0%}, search and the rest {1 - encoder - steps:.0%}"
+            f"beam {beam}: {len(pairs) / middle:.0f} sentences/s ({len(pairs)} in {middle:.2f} s)",
+            f"{clocked.steps} steps; encoder {encoder:.0%}, decoder's steps {steps:.0%}, search etc. {rest:.0%}",
+            sep="; ",
         )
     print(
         f"torch {torch.__version__}, {torch.get_num_threads()} threads, {platform.machine()}, batch {given.batch_size}"

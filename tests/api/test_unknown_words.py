@@ -104,7 +104,8 @@ def test_a_dictionary_translates_and_others_are_copied():
 
 
 def test_known_words_stay_whatever_they_look_at():
-    assert replaced(["the", "of"], [XYZZY, FROBOZZ, END], dictionary={"Xyzzy": "magic"}).text == "the of"
+    found = replaced(["the", None, "of"], [XYZZY, FROBOZZ, DAS, END], dictionary={"Xyzzy": "magic", "das": "that"})
+    assert found.text == "the Frobozz of"
 
 
 # Through a model that writes little else.
