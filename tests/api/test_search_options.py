@@ -281,3 +281,10 @@ def test_threads_with_options_of_their_own(run, pairs):
     with ThreadPoolExecutor(4) as pool:
         for number, answers in pool.map(lambda n: (n, run.predict(WORDS, **ways[n])), [*range(len(ways))] * 3):
             assert answers == alone[number]
+
+
+def test_a_diversity_penalty_needs_a_beam(run):
+    assert len(run.predict(["abc"], n_best=3, beam=3, diversity_penalty=0.5)[0]) > 1
+    for options in ({"beam": 1}, {"sampling_temperature": 1.0}):
+        with pytest.raises(RecipeError, match="a diversity_penalty needs a beam of more than 1"):
+            run.predict(["abc"], diversity_penalty=0.5, **options)

@@ -45,7 +45,7 @@ def with_options(settings: PredictRecipe, options: Mapping[str, Any], *, known: 
         given = {**given, "sampling_temperature": None, "top_k": given.get("top_k"), "top_p": given.get("top_p")}
     if given.pop("dictionary", None) is not None and given.setdefault("unknown", "replace") != "replace":
         raise RecipeError(f"a dictionary is for unknown tokens that are replaced, got unknown {given['unknown']!r}")
-    if given.get("diversity_penalty") and (given.get("beam") == 1 or "sampling_temperature" in given):
+    if given.get("diversity_penalty") and (given.get("beam") == 1 or given.get("sampling_temperature") is not None):
         raise RecipeError("a diversity_penalty needs a beam of more than 1, and nothing drawn")
     try:
         return PredictRecipe.model_validate({**settings.model_dump(), **given})
