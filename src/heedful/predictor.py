@@ -20,7 +20,7 @@ from heedful.decoding import Decoding
 from heedful.ensemble import Answering, Ensemble
 from heedful.errors import DataError, RecipeError, RunError
 from heedful.options import SearchOptions
-from heedful.recipes import PredictRecipe, with_options
+from heedful.recipes import WIDEST, PredictRecipe, with_options
 from heedful.search import Hypothesis
 from heedful.tensors import map_tensors, precise
 
@@ -179,9 +179,9 @@ class Predictor:
 
 
 def check_count(name: str, value: Any) -> None:
-    """Refuse what is no whole number of at least 1."""
-    if not isinstance(value, int) or value < 1:
-        raise DataError(f"{name} must be a whole number of at least 1, got {value!r}")
+    """Refuse what is no whole number of at least 1, or more than any machine could hold."""
+    if not isinstance(value, int) or not 1 <= value <= WIDEST:
+        raise DataError(f"{name} must be a whole number of at least 1 and at most {WIDEST}, got {value!r}")
 
 
 def to_device(batch: Batch, device: torch.device) -> Batch:

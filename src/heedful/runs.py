@@ -14,7 +14,8 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -173,6 +174,15 @@ def make_model(recipe: Recipe, codec: Codec) -> Model:
     )
 
 
+@contextmanager
+def of_recipe(folder: Path) -> Iterator[None]:
+    """What is wrong in here is told as what it is: a mistake in the run's recipe."""
+    try:
+        yield
+    except HeedfulError as error:
+        raise RunError(f"{folder / RECIPE}: {error}") from None
+
+
 def load_model(folder: Path, recipe: Recipe, codec: Codec, file: str = WEIGHTS) -> Model:
     """The model with its saved weights.
 
@@ -187,7 +197,7 @@ def load_model(folder: Path, recipe: Recipe, codec: Codec, file: str = WEIGHTS) 
 
     tensors, metadata = load_tensors(folder / file)
     check_vocabulary(folder / file, metadata, codec)
-    with torch.random.fork_rng(devices=[]):  # what is drawn here is overwritten at once
+    with of_recipe(folder), torch.random.fork_rng(devices=[]):  # what is drawn here is overwritten at once
         model = make_model(recipe, codec)
     set_weights(model, tensors, folder / file)
     check_model(folder / file, metadata, recipe)

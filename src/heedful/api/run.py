@@ -17,7 +17,7 @@ from heedful.errors import DataError, RunError
 from heedful.options import EnsembleAverage, SearchOptions
 from heedful.predictor import Predictor
 from heedful.recipes import Recipe
-from heedful.runs import identity, load_description, load_model
+from heedful.runs import identity, load_description, load_model, of_recipe
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,8 @@ def load(run: Runs, *, device: str = "cpu", ensemble_average: EnsembleAverage = 
         raise RunError(f"device {device!r} cannot be used: {str(error).splitlines()[0]}") from None
     ensemble = Ensemble(models, average=ensemble_average)
     model = models[0] if len(models) == 1 else ensemble
-    predictor = Predictor(model, codec, recipe.predict, normalisation=recipe.data.normalisation)
+    with of_recipe(folder):
+        predictor = Predictor(model, codec, recipe.predict, normalisation=recipe.data.normalisation)
     return Run(folder, recipe, codec, predictor)
 
 

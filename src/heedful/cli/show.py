@@ -94,7 +94,7 @@ def write(*texts: str) -> None:
 
     check_output()
     try:
-        rest = memoryview("".join(text + "\n" for text in texts).encode("utf-8"))
+        rest = memoryview("".join(text + "\n" for text in texts).encode("utf-8", "backslashreplace"))
         while rest:  # with PYTHONUNBUFFERED a write may take a part and say so
             rest = rest[sys.stdout.buffer.write(rest) :]
         sys.stdout.buffer.flush()

@@ -203,6 +203,9 @@ class BytePairs(Tokeniser):
         if values["model"] is not None:
             from tokenizers import Tokenizer
 
+            ids = values["model"]["model"]["vocab"].values()
+            if not set(ids) <= set(range(len(ids))):  # the library counts up to the largest
+                raise DataError(f"tokeniser 'bpe': expected the ids 0 to {len(ids) - 1} for its pieces")
             tokeniser._tokenizer = Tokenizer.from_str(json.dumps(values["model"]))
         return tokeniser
 

@@ -143,10 +143,14 @@ class TrainRecipe(_Table):
         return self
 
 
+WIDEST = 10_000
+"""Hypotheses, answers and sentences at once, of which each costs memory."""
+
+
 class PredictRecipe(_Table):
     """How answers are searched for and judged, unless a call or a command says otherwise."""
 
-    beam: PositiveInt = 5
+    beam: Annotated[int, Field(ge=1, le=WIDEST)] = 5
     length_penalty: Annotated[float, Field(ge=0, lt=100)] = 1.0
     length_normalisation: Literal["power", "gnmt"] = "power"
     coverage_penalty: Annotated[float, Field(ge=0, lt=100)] = 0.0
@@ -165,7 +169,7 @@ class PredictRecipe(_Table):
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 1
     attention_temperature: Annotated[Temperature | None, NoneIsAWord] = None
     unknown: Literal["leave", "replace", "avoid"] = "leave"
-    batch_size: PositiveInt = 64
+    batch_size: Annotated[int, Field(ge=1, le=WIDEST)] = 64
     bleu_tokenizer: Literal["13a", "none", "intl", "char", "zh"] = "13a"
 
     @model_validator(mode="after")
