@@ -19,6 +19,8 @@ from heedful.recipes import PredictRecipe
 from heedful.search import Hypothesis, Ranking, Rules, beam, greedy, sample
 from heedful.tensors import precise
 
+_ROUNDING = 1e-6
+
 
 @dataclass(frozen=True)
 class Decoding:
@@ -92,9 +94,10 @@ class Decoding:
         """Which answers are allowed to these sources."""
         settings = self.settings
         lengths = source.mask.sum(1).to(precise(source.mask.device))
-        longest = (settings.max_length_ratio * lengths + settings.max_length_extra).long()
+        # 0.29 * 100 is a little less than 29, and 0.07 * 100 a little more than 7: they are meant to be these.
+        longest = (settings.max_length_ratio * lengths + settings.max_length_extra + _ROUNDING).long()
         longest = longest.clamp(min=len(self.prefix) + 1, max=settings.max_length)
-        shortest = (settings.min_length_ratio * lengths).ceil().long().clamp(min=settings.min_length)
+        shortest = (settings.min_length_ratio * lengths - _ROUNDING).ceil().long().clamp(min=settings.min_length)
         prefix = torch.tensor(self.prefix, device=longest.device).expand(len(longest), -1) if self.prefix else None
         return Rules(
             max_lengths=longest,

@@ -288,3 +288,11 @@ def test_a_diversity_penalty_needs_a_beam(run):
     for options in ({"beam": 1}, {"sampling_temperature": 1.0}):
         with pytest.raises(RecipeError, match="a diversity_penalty needs a beam of more than 1"):
             run.predict(["abc"], diversity_penalty=0.5, **options)
+
+
+def test_ratios_are_the_decimals_that_they_are_written_as(run):
+    """A source of 100 symbols with its end: 0.29 of it and 1 are 30, and 0.07 are 7, though not in binary."""
+    source = collate([Example(run.codec.encode_source("a" * 99), None, 0)]).sources[0]
+    options = {"max_length_ratio": 0.29, "max_length_extra": 1, "min_length_ratio": 0.07}
+    rules = run.predictor.with_options(options).decoding.rules(source)
+    assert (rules.max_lengths.tolist(), rules.min_lengths.tolist()) == ([30], [7])

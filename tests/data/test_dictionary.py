@@ -20,6 +20,7 @@ def test_a_pair_a_line_the_first_of_several(tmp_path):
     [
         (b"only one", "expected a source token, a TAB and a target token"),
         (b"a\t", "expected a source token, a TAB and a target token"),
+        (b"a\tb\tc", "expected a source token, a TAB and a target token"),
         (b" \tb", "expected a source token, a TAB and a target token"),
         (b"\xff\tb", ""),
     ],

@@ -25,10 +25,11 @@ def read_dictionary(path: str | os.PathLike[str], *, normalisation: str = "NFC")
         if is_blank(line):
             continue
         try:
-            source, tab, target = normalise(decode(line), normalisation).partition("\t")
+            cells = normalise(decode(line), normalisation).split("\t")
         except BadLine as bad:
             raise DataError(f"dictionary: {name}:{number}: {bad.reason}") from None
-        if not tab or not source.strip() or not target.strip():
+        if len(cells) != 2 or not all(cell.strip() for cell in cells):
             raise DataError(f"dictionary: {name}:{number}: expected a source token, a TAB and a target token")
-        found.setdefault(source.strip(), target.strip())
+        source, target = (cell.strip() for cell in cells)
+        found.setdefault(source, target)
     return found
