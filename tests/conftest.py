@@ -8,18 +8,20 @@ from hypothesis import HealthCheck, settings
 
 os.environ["OMP_NUM_THREADS"] = "1"
 
-# The default suite tries the same examples every time; a slow one looks for new ones, and says how to repeat a failure.
+# Both suites try the same examples every time, so that a change is judged by what it changes: the slow one many more of
+# them. SLOW=new looks for new ones, and says how to repeat a failure.
 # Nothing is timed: this is run on busy machines too. (What hangs is caught by a watch of its own: tests/fuzz.)
 _UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("default", _UNTIMED, derandomize=True)
-settings.register_profile("slow", _UNTIMED, derandomize=False, print_blob=True)
-settings.load_profile("slow" if os.environ.get("SLOW") == "1" else "default")
+settings.register_profile("slow", _UNTIMED, derandomize=os.environ.get("SLOW") != "new", print_blob=True)
+SLOW = os.environ.get("SLOW") in ("1", "new")
+settings.load_profile("slow" if SLOW else "default")
 
 
 def pytest_collection_modifyitems(items):
     if "torch" in sys.modules:  # a test module imported it; tests without torch do not pay for it
         sys.modules["torch"].set_num_threads(1)
-    if os.environ.get("SLOW") != "1":
+    if not SLOW:
         for item in items:
             if item.get_closest_marker("slow"):
                 item.add_marker(pytest.mark.skip(reason="slow: set SLOW=1"))

@@ -33,7 +33,7 @@ def fuzz(*, short: int, slow: int, **strategies: Any) -> Callable[[Test], Test]:
             with watch():
                 test(*fixtures, **arguments)
 
-        count = slow if os.environ.get("SLOW") == "1" else short
+        count = slow if os.environ.get("SLOW") in ("1", "new") else short
         tested = settings(max_examples=count)(given(**strategies)(watched))
         # Some examples are long on purpose; if one fails, its failure is what should be seen.
         return pytest.mark.filterwarnings("ignore:Generating overly large repr")(tested)
