@@ -108,7 +108,7 @@ def test_parallel_files(folder, source, target, chosen):
     for path, data in zip(paths, (source, target), strict=True):
         path.write_bytes(data)
     if corpus := read(f"{paths[0]},{paths[1]}", *paths, **chosen):
-        check(corpus, max(count(source, {}), count(target, {})), **chosen)  # blank ends are no lines, whatever is needed
+        check(corpus, max(count(source, {}), count(target, {})), **chosen)  # blank ends are no lines
 
 
 # Files that are known to be right, against what was written into them.
