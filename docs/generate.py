@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from heedful.attention import normalisers, scopes, scores
-from heedful.cli.app import app
+from heedful.cli.commands import app
 from heedful.data import tokenisers
 from heedful.model import build, cells, fusions, readouts, starts
 from heedful.model.initialise import initialisations

@@ -19,7 +19,7 @@ FLOORS = [
     ["errors", "registry", "files", "tensors", "options"],
     ["attention"],
     ["model", "data", "alignment"],
-    ["search", "evaluation", "look", "recipes"],
+    ["search", "evaluation", "plots", "recipes"],
     ["ensemble", "answers"],
     ["decoding"],
     ["predictor", "runs", "notes"],
@@ -33,7 +33,7 @@ ONLY = {
     "attention": {"errors", "registry", "tensors"},
     "alignment": {"errors"},
     "data": {"errors", "registry", "files"},
-    "look": {"errors", "files", "alignment"},
+    "plots": {"errors", "files", "alignment"},
     "search": {"errors", "tensors", "data"},
     "recipes": {"errors", "files", "options"},
 }
@@ -127,7 +127,7 @@ WEIGHT_ALLOWED = {  # where a part is about nothing else, its modules may import
     "training": {"torch"},
     "data": {"torch"},  # batches.py alone; tested with the data
     "alignment": {"numpy"},
-    "look": {"numpy"},
+    "plots": {"numpy"},
     "recipes": {"pydantic"},
 }
 

@@ -242,7 +242,7 @@ assert not loaded(), loaded()
 for verb in ("train", "predict", "demo", "recipes"):
     assert run([verb, "--help"]) == 0
     assert not loaded("pydantic"), loaded()  # Typer takes it to read a command's options
-import heedful.alignment, heedful.evaluation, heedful.look
+import heedful.alignment, heedful.evaluation, heedful.plots
 from heedful.data import read_pairs
 assert len(read_pairs("copy:dev").pairs) == 500
 assert "torch" not in sys.modules

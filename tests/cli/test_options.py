@@ -8,7 +8,7 @@ import pytest
 import typer
 
 import heedful
-from heedful.cli.app import app
+from heedful.cli.commands import app
 from heedful.options import ScoringOptions, SearchOptions, option_types
 from heedful.recipes import PredictRecipe
 
@@ -17,7 +17,7 @@ CLI_ONLY = {
     "predict": {"file": "stands for texts", "json": "a function returns objects"},
     "evaluate": {"json": "a function returns an object"},
     "score": {"json": "a function returns objects"},
-    "align": {"plot": "heedful.look.save draws", "line": "goes with plot", "json": "a function returns objects"},
+    "align": {"plot": "heedful.plots.save draws", "line": "goes with plot", "json": "a function returns objects"},
 }
 PYTHON_ONLY = {
     "train": {"reporter": "the command line brings its own"},

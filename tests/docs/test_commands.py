@@ -5,7 +5,7 @@ import shlex
 
 import pytest
 
-from heedful.cli.app import app
+from heedful.cli.commands import app
 from heedful.model import build
 from heedful.recipes import built_in, load
 

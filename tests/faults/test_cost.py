@@ -13,7 +13,7 @@ from torch.nn import functional
 import heedful
 from heedful.alignment import Alignment
 from heedful.data.pairs import Pair
-from heedful.look import draw
+from heedful.plots import draw
 from heedful.predictor import Prediction
 from model.cases import FUSIONS, make, random_batch
 

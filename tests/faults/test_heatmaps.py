@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from heedful.alignment import Alignment
-from heedful.look import MissingGlyphWarning, draw, save
-from heedful.look.fonts import families_for
+from heedful.plots import MissingGlyphWarning, draw, save
+from heedful.plots.fonts import families_for
 
 TOKYO, NAMASTE, SHALOM, SALAM = "東京", "नमस्ते", "שלום", "سلام"
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from fuzz.command import call
 from fuzz.strategies import mostly, shell, texts
 from fuzz.watch import fuzz
-from heedful.cli.app import app
+from heedful.cli.commands import app
 
 # Nothing that is another folder's file.
 words = st.one_of(texts, shell).map(lambda text: text.replace("\0", "").replace("/", "_").replace("..", "_"))

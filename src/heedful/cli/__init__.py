@@ -16,7 +16,7 @@ def main() -> None:
 
 def run(arguments: list[str]) -> int:
     """Run one command; returns the exit code."""
-    from heedful.cli.app import app
+    from heedful.cli.commands import app
     from heedful.cli.show import note
     from heedful.errors import HeedfulError
 

@@ -8,8 +8,9 @@ from typing import Annotated
 
 import typer
 
+from heedful.cli.arguments import AverageBy, BatchSize, Json, Pairs, Run
 from heedful.cli.options import takes
-from heedful.options import EnsembleAverage, ScoringOptions, SearchOptions, option_types
+from heedful.options import ScoringOptions, SearchOptions
 
 app = typer.Typer(
     name="heedful",
@@ -26,27 +27,6 @@ recipes_app = typer.Typer(
     rich_markup_mode=None,
 )
 app.add_typer(recipes_app, name="recipes")
-
-Run = Annotated[
-    str,
-    typer.Argument(
-        help="The folder of a trained run; several with commas between them answer as one.", show_default=False
-    ),
-]
-Pairs = Annotated[
-    str,
-    typer.Argument(
-        help="A TSV or JSON-lines file (.gz too), two parallel files as SRC,TRG, or a built-in corpus with its "
-        "part if wanted: cmudict, cmudict:test, copy, reverse, dates, numbers.",
-        show_default=False,
-    ),
-]
-BatchSize = Annotated[
-    int | None,
-    typer.Option(help="Sentences at once; never changes an answer. By default the recipe's.", show_default=False),
-]
-AverageBy = Annotated[EnsembleAverage, typer.Option(help="What several runs that answer as one average.")]
-Json = Annotated[bool, typer.Option("--json", help="For programs: JSON on standard output.")]
 
 
 @app.command()
@@ -164,37 +144,6 @@ def score(
 
 
 @app.command()
-def align(
-    run: Run,
-    pairs: Pairs,
-    plot: Annotated[
-        Path | None,
-        typer.Option(help="Draw one pair as a heat map: FILE.png or FILE.svg.", show_default=False),
-    ] = None,
-    line: Annotated[int, typer.Option(help="Which pair --plot draws, from 1.")] = 1,
-    batch_size: BatchSize = None,
-    ensemble_average: AverageBy = "probabilities",
-    attention_temperature: Annotated[
-        float | None, typer.Option(help=option_types()["attention_temperature"][1], show_default=False)
-    ] = None,
-    json: Json = False,
-) -> None:
-    """Print where the model looks while it writes the given targets: "0-0 1-2", source-target, a line for a pair."""
-    from heedful.cli.stream import align_lines
-
-    align_lines(
-        run,
-        pairs,
-        plot=plot,
-        line=line,
-        batch_size=batch_size,
-        ensemble_average=ensemble_average,
-        attention_temperature=attention_temperature,
-        as_json=json,
-    )
-
-
-@app.command()
 def average(
     runs: Annotated[
         list[str],
@@ -205,7 +154,7 @@ def average(
     out: Annotated[str, typer.Option(help="The folder to make for the run.", show_default=False)],
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a run that is in --out.")] = False,
 ) -> None:
-    """EnsembleAverage the weights of several validations of one training (train.keep) into a run of its own."""
+    """Average the weights of several validations of one training (train.keep) into a run of its own."""
     import heedful
     from heedful.cli.show import trained
 

@@ -41,7 +41,7 @@ def run_demo(out: str, *, minutes: float) -> None:
 
 
 def _draw(folder: Path, predictions: Sequence[Prediction]) -> None:
-    from heedful.look import save, save_many
+    from heedful.plots import save, save_many
 
     maps = folder / "heatmaps"
     maps.mkdir(exist_ok=True)

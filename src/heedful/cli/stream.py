@@ -109,7 +109,7 @@ def align_lines(
 def _draw(alignment: Alignment, plot: Path) -> None:
     """Draw one alignment; that a font lacks letters is told like anything else."""
     from heedful.cli.show import note
-    from heedful.look import save
+    from heedful.plots import save
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -1,5 +1,5 @@
 """Ways to look at an alignment."""
 
-from heedful.look.heatmap import MissingGlyphWarning, draw, save, save_many
+from heedful.plots.heatmap import MissingGlyphWarning, draw, save, save_many
 
 __all__ = ["MissingGlyphWarning", "draw", "save", "save_many"]

@@ -19,8 +19,8 @@ from matplotlib.image import imread
 
 from heedful.alignment import START_LABEL, Alignment
 from heedful.errors import DataError, RunError, SizeError
-from heedful.look import MissingGlyphWarning, draw, save, save_many
-from heedful.look.fonts import families_for
+from heedful.plots import MissingGlyphWarning, draw, save, save_many
+from heedful.plots.fonts import families_for
 
 DEVANAGARI, TOKYO, SHALOM = "नमस्ते", "東京", "שלום"
 
@@ -257,7 +257,7 @@ def test_many_maps_share_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.parametrize(("count", "first"), [(1, "Donaudampfschifffahrt"), (5, "Donaudampfschifffahrt"), (5, "a")])
 def test_nothing_overlaps_or_is_cut_off(count: int, first: str) -> None:
-    from heedful.look import heatmap
+    from heedful.plots import heatmap
 
     words = [[first], list("abcdefghijklm"), [first, "東京", "x", "∎"]]
     maps = [diagonal(words[index % 3]) for index in range(count)]
@@ -317,10 +317,10 @@ def test_global_state_is_left_alone(tmp_path: Path) -> None:
 
 def test_pyplot_and_torch_are_not_imported(tmp_path: Path) -> None:
     code = f"""
-import sys, heedful.look
+import sys, heedful.plots
 assert "matplotlib" not in sys.modules
 from heedful.alignment import Alignment
-heedful.look.save(Alignment.of(["x"], ["A"], [[1.0]]), {str(tmp_path / "map.svg")!r})
+heedful.plots.save(Alignment.of(["x"], ["A"], [[1.0]]), {str(tmp_path / "map.svg")!r})
 print([m for m in ("matplotlib.pyplot", "torch") if m in sys.modules])
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

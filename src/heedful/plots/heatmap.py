@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from heedful.alignment import Alignment
 from heedful.errors import DataError, SizeError
 from heedful.files import replace_atomically
-from heedful.look.fonts import families_for
-from heedful.look.measures import TITLE_SIZE, edges, fits, font_size, measure, shown
+from heedful.plots.fonts import families_for
+from heedful.plots.sizes import TITLE_SIZE, edges, fits, font_size, measure, shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

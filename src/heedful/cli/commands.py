@@ -1,0 +1,8 @@
+"""All commands: importing this registers them."""
+
+from __future__ import annotations
+
+from heedful.cli import judge
+from heedful.cli.app import app
+
+__all__ = ["app", "judge"]
