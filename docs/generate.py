@@ -155,6 +155,7 @@ MEANINGS: dict[str, str] = {
     "train.warmup_updates": "the rate rises linearly over that many updates",
     "train.clip_norm": "gradients with a larger L2 norm are scaled down to it",
     "train.label_smoothing": "share of the probability that is spread evenly over all symbols that can be written",
+    "train.guided_attention": "where training is given links: how much they count beside the words",
     "train.scheduled_sampling": "chance, at the end of the budget, that an input word is the model's own; grows from 0",
     "train.metric": "what decides which weights are the best; all but loss are measured by greedy decoding",
     "train.validate_every": "epochs from one validation to the next; 0.5 is twice an epoch",

@@ -107,7 +107,7 @@ def test_scheduled_sampling_grows_from_nothing(pairs, tmp_path, monkeypatch):
     shares = []
     honest = Model.forward
 
-    def forward(self, batch, *, label_smoothing=0.0, own_words=0.0):
+    def forward(self, batch, *, label_smoothing=0.0, own_words=0.0, guided_attention=0.0):
         if self.training:
             shares.append(own_words)
         return honest(self, batch, label_smoothing=label_smoothing, own_words=own_words)

@@ -1,5 +1,20 @@
 """What a model looked at while it wrote: one value, `Alignment`, made of NumPy and nothing else."""
 
+from heedful.alignment.agreement import LinkScores, link_scores
 from heedful.alignment.alignment import START_LABEL, Alignment
+from heedful.alignment.files import load_alignments, save_alignments
+from heedful.alignment.links import read_links, read_wa
+from heedful.alignment.measures import MEASURES, measure
 
-__all__ = ["START_LABEL", "Alignment"]
+__all__ = [
+    "MEASURES",
+    "START_LABEL",
+    "Alignment",
+    "LinkScores",
+    "link_scores",
+    "load_alignments",
+    "measure",
+    "read_links",
+    "read_wa",
+    "save_alignments",
+]

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 
-from heedful.errors import DataError, SizeError
+from heedful.alignment.checks import check_parts
+from heedful.alignment.links import Link, as_pharaoh
+from heedful.alignment.merge import Groups, grapheme_groups, label_of, merged, word_groups
+from heedful.alignment.rules import LinkRule, chosen
+from heedful.errors import DataError
 
 START_LABEL = "▷"
 """Shown for the step before the first target word, where rows are about the input word."""
 
-CONVENTIONS = ("predicted", "input")
+Side = Literal["both", "source", "target"]
+
+VERSION = 1
+"""Of what `Alignment.to_json` and `save_alignments` write."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,30 +62,7 @@ class Alignment:
             ("weights", weights),
         ):
             object.__setattr__(self, name, value)
-        self._check()
-
-    def _check(self) -> None:
-        expected = (len(self.target), len(self.source))
-        if self.weights.shape != expected:
-            raise SizeError(
-                f"alignment weights: expected shape (target, source) = {expected}, got {self.weights.shape}"
-            )
-        if not np.isfinite(self.weights).all():
-            row, column = np.argwhere(~np.isfinite(self.weights))[0].tolist()
-            raise SizeError(
-                f"alignment weights: expected finite numbers, got {self.weights[row, column]} "
-                f"at row {row}, column {column}"
-            )
-        if self.convention not in CONVENTIONS:
-            raise SizeError(f"alignment convention: expected 'predicted' or 'input', got {self.convention!r}")
-        if len(self.source_positions) != len(self.source):
-            raise SizeError(
-                f"source positions: expected one for each of the {len(self.source)} source labels, "
-                f"got {len(self.source_positions)}"
-            )
-        words = [position for position in self.source_positions if position]
-        if words != list(range(1, len(words) + 1)):
-            raise SizeError(f"source positions: expected 1..{len(words)} for the words, each once, got {words}")
+        check_parts(self.source, self.target, weights, self.convention, self.source_positions)
 
     @classmethod
     def of(
@@ -118,32 +102,64 @@ class Alignment:
         """
         return self.target if self.convention == "predicted" else (START_LABEL, *self.target)[: len(self.target)]
 
-    def peaks(self) -> list[tuple[int, int]]:
-        """The cells (row, column) that the links are read from.
+    def peaks(self, rule: LinkRule = "argmax", *, threshold: float | None = None) -> list[tuple[int, int]]:
+        """The cells (row, column) that the links are read from, row by row.
 
-        Each row that is about a target word gives its largest weight over the source words (the first of
-        equals in the original order); tags and the end symbol, on either side, never take part. A row whose
-        weights over words are all 0 gives none.
+        Rows that are about a target word, columns of source words: tags and the end symbol, on either side, never take
+        part. By default each row gives its largest weight (the first of equals in the original order). A weight of 0
+        is never a link.
+
+        Args:
+            rule: which cells count: see `heedful.alignment.rules`.
+            threshold: the least weight of a link, from 0 to 1; for ``"relative"`` as a share of the largest of its
+                row. ``"threshold"`` and ``"relative"`` need it, with the others it drops what is less.
+
+        Raises:
+            DataError: no such rule, or a threshold that it cannot have.
         """
-        words = [column for column, position in enumerate(self.source_positions) if position]
-        if not words:
-            return []
-        best = self.weights[:, words].argmax(axis=1)
-        cells = [(row, words[best[row]]) for row in self._rows_about_words()]
-        return [(row, column) for row, column in cells if self.weights[row, column] > 0]
+        words, rows = self._columns_of_words(), self._rows_about_words()
+        cells = chosen(self.weights[rows.start : rows.stop, words], rule, threshold)
+        return [(rows[row], words[column]) for row, column in cells]
 
-    def links(self) -> list[tuple[int, int]]:
+    def links(self, rule: LinkRule = "argmax", *, threshold: float | None = None) -> list[Link]:
         """(source word, target word) pairs, both counted from 0, in the order of the target.
 
-        At most one per target word: see `peaks`. With convention ``"input"`` row t's link belongs to target
-        word t - 1: row 0 is dropped, and the step that writes the end symbol tells of the last word.
+        By default at most one per target word: see `peaks`, also for the arguments. With convention ``"input"`` row t's
+        link belongs to target word t - 1: row 0 is dropped, and the step that writes the end symbol tells of the last
+        word.
         """
-        shift = 0 if self.convention == "predicted" else 1
-        return [(self.source_positions[column] - 1, row - shift) for row, column in self.peaks()]
+        shift = self._rows_about_words().start
+        cells = self.peaks(rule, threshold=threshold)
+        return [(self.source_positions[column] - 1, row - shift) for row, column in cells]
 
-    def pharaoh(self) -> str:
-        """The links as text, source-target: ``"0-0 1-2"``; empty where there is none."""
-        return " ".join(f"{source}-{target}" for source, target in self.links())
+    def pharaoh(self, rule: LinkRule = "argmax", *, threshold: float | None = None, swap: bool = False) -> str:
+        """The links as text, source-target: ``"0-0 1-2"``; empty where there is none. With `swap` target-source."""
+        links = self.links(rule, threshold=threshold)
+        return as_pharaoh([(target, source) for source, target in links] if swap else links)
+
+    def read_as(self, convention: str) -> Alignment:
+        """The same rows, said to be about other words: about the predicted or about the input word.
+
+        For where the model's own convention is doubted: no number moves, but links do, by one target word. `moved_to`
+        is the other way round.
+        """
+        return replace(self, convention=convention)
+
+    def moved_to(self, convention: str) -> Alignment:
+        """The same rows about the same words, put where the other convention has them: numbers move, links do not.
+
+        A row that the other convention has no place for is left out: that about the end symbol ("input" has none) or
+        the start ("predicted" has none). What it has and this one has not is a row of zeros. An output that was cut
+        before its end thereby loses its last word's row when it is moved to "input". `read_as` is the other way round.
+        """
+        weights = np.zeros_like(self.weights)
+        if convention == self.convention:
+            weights = self.weights
+        elif convention == "predicted":
+            weights[:-1] = self.weights[1:]
+        else:
+            weights[1:] = self.weights[:-1]
+        return replace(self, weights=weights, convention=convention)
 
     def without_special(self) -> Alignment:
         """The words alone: no tags, no end symbol, on neither side, and rows that sum to 1 again.
@@ -152,14 +168,77 @@ class Alignment:
         becomes that of target word t - 1, so that in the result every row is about its own label; a last word that
         nothing was written after has no row. The links are the same.
         """
-        words = [column for column, position in enumerate(self.source_positions) if position]
-        rows = self._rows_about_words()
+        words, rows = self._columns_of_words(), self._rows_about_words()
         weights = self.weights[rows.start : rows.stop, words]
         sums = weights.sum(axis=1, keepdims=True)
         weights = np.divide(weights, sums, out=np.zeros_like(weights), where=sums > 0)
         source = tuple(self.source[column] for column in words)
         positions = tuple(self.source_positions[column] for column in words)
         return Alignment(source, self.row_labels()[rows.start : rows.stop], weights, "predicted", positions, False)
+
+    def merged(
+        self,
+        *,
+        source: Groups | None = None,
+        target: Groups | None = None,
+        source_labels: Sequence[str] | None = None,
+        target_labels: Sequence[str] | None = None,
+    ) -> Alignment:
+        """`without_special`, and then groups of words as one: columns summed, rows averaged.
+
+        What is in no group is left out, and rows are normalised over the rest: see `heedful.alignment.merge.merged`.
+
+        Args:
+            source: groups of places in the labels of `without_special`, counted from 0; by default each alone.
+            target: as `source`.
+            source_labels: what to call the groups; by default what their labels spell together.
+            target_labels: as `source_labels`.
+
+        Raises:
+            SizeError: a group is empty, names a place that there is not, or shares one with another; or there are not
+                as many labels as groups.
+        """
+        words = self.without_special()
+        columns = [[place] for place in range(len(words.source))] if source is None else source
+        rows = [[place] for place in range(len(words.target))] if target is None else target
+        return Alignment.of(
+            [label_of(group, words.source) for group in columns] if source_labels is None else source_labels,
+            [label_of(group, words.target) for group in rows] if target_labels is None else target_labels,
+            merged(words.weights, source=columns, target=rows),
+        )
+
+    def words(
+        self, *, side: Side = "both", source_text: str | None = None, target_text: str | None = None
+    ) -> Alignment:
+        """Pieces merged to words: see `merged` and `word_groups`. The result has no special symbols.
+
+        Args:
+            side: which sides are in pieces that spell the text one behind the other (BPE, characters, graphemes); the
+                tokens of the other are words already.
+            source_text: the text, whose words are then the labels: bytes of a character, each of which is shown as the
+                whole, spell it several times.
+            target_text: as `source_text`.
+        """
+        words = self.without_special()
+        source = word_groups(words.source) if side != "target" else None
+        target = word_groups(words.target) if side != "source" else None
+        return words.merged(
+            source=source,
+            target=target,
+            source_labels=_names(source, source_text),
+            target_labels=_names(target, target_text),
+        )
+
+    def graphemes(self, *, side: Side = "both") -> Alignment:
+        """Characters merged to graphemes, a letter with its signs: see `merged`. The result has no special symbols."""
+        words = self.without_special()
+        return words.merged(
+            source=grapheme_groups(words.source) if side != "target" else None,
+            target=grapheme_groups(words.target) if side != "source" else None,
+        )
+
+    def _columns_of_words(self) -> list[int]:
+        return [column for column, position in enumerate(self.source_positions) if position]
 
     def _rows_about_words(self) -> range:
         """The rows that are about a target word, rather than about the end symbol or the start."""
@@ -169,6 +248,7 @@ class Alignment:
     def to_json(self) -> dict[str, Any]:
         """All of it as plain lists, strings and numbers; `from_json` gives back the same bits."""
         return {
+            "version": VERSION,
             "source": list(self.source),
             "target": list(self.target),
             "weights": self.weights.tolist(),
@@ -179,12 +259,17 @@ class Alignment:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Alignment:
-        """What `to_json` wrote.
+        """What `to_json` wrote; without the key "version" too, as it was written before there were versions.
 
         Raises:
-            DataError: a part is missing or is no matrix of numbers.
+            DataError: a part is missing or is no matrix of numbers, or a newer version wrote it.
             SizeError: the parts do not fit together.
         """
+        version = value.get("version", VERSION)
+        if not isinstance(version, int) or version > VERSION:
+            raise DataError(
+                f"alignment as JSON: expected version {VERSION}, got {version!r}, which a newer heedful wrote; upgrade"
+            )
         try:
             source, target = tuple(value["source"]), tuple(value["target"])
             weights = np.array(value["weights"], dtype=np.float64)
@@ -199,3 +284,9 @@ class Alignment:
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Alignment) and self.to_json() == other.to_json()
+
+
+def _names(groups: Groups | None, text: str | None) -> list[str] | None:
+    """The words of the text, one for each group; an output that was cut may have fewer groups."""
+    words = [] if text is None else text.split()
+    return words[: len(groups)] if groups is not None and len(words) >= len(groups) > 0 else None

@@ -17,6 +17,7 @@ def train(
     out: str | os.PathLike[str],
     recipe: str | os.PathLike[str] | Recipe | None = None,
     dev: str | os.PathLike[str] | None = None,
+    links: str | os.PathLike[str] | None = None,
     set: Settings = (),
     resume: bool = False,
     overwrite: bool = False,
@@ -29,6 +30,8 @@ def train(
         out: the folder to make.
         recipe: a built-in name (see ``heedful recipes``), a TOML file, or a `Recipe`; by default "g2p".
         dev: pairs to validate on; by default ``data.dev_share`` of the sources is held out, by a hash of the source.
+        links: a file of links between the words of each line of `pairs`, as a statistical aligner writes them
+            ("0-0 1-2", source-target); they guide the attention, with the weight ``train.guided_attention``.
         set: settings that change the recipe, ``{"train.epochs": 5}`` or ``["train.epochs=5"]``.
         resume: go on with the run in `out`, with its own recipe; `set` may change keys of ``train`` only.
         overwrite: replace a run that is in `out`.
@@ -45,6 +48,7 @@ def train(
         recipe=recipe,
         out=out,
         dev=dev,
+        links=links,
         set=set,
         resume=resume,
         overwrite=overwrite,

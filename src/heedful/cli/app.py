@@ -43,6 +43,12 @@ def train(
             show_default=False,
         ),
     ] = None,
+    links: Annotated[
+        str | None,
+        typer.Option(
+            help="Links of a word aligner, a line for a pair (0-0 1-2), that guide the attention.", show_default=False
+        ),
+    ] = None,
     set: Annotated[
         list[str] | None,
         typer.Option(
@@ -64,6 +70,7 @@ def train(
             out=out,
             recipe=recipe,
             dev=dev,
+            links=links,
             set=set or (),
             resume=resume,
             overwrite=overwrite,

@@ -22,6 +22,8 @@ class Example:
     source: Encoded
     target: list[int] | None
     index: int
+    guide: Sequence[tuple[int, int]] = ()
+    """Cells (row, column) of the attention weights that the links of a guided training stand for."""
 
 
 class Sequences(NamedTuple):
@@ -41,6 +43,8 @@ class Batch(NamedTuple):
     sources: tuple[Sequences, ...]
     target: Sequences | None
     indices: tuple[int, ...]
+    guide: Tensor | None = None
+    """(B, T, S): what the attention weights should be, each row shared evenly by its links; a row without is 0."""
 
 
 def collate(examples: Sequence[Example]) -> Batch:
@@ -56,7 +60,16 @@ def collate(examples: Sequence[Example]) -> Batch:
         raise SizeError(f"expected a target for all {len(examples)} examples of a batch or none, got {len(targets)}")
     source = _pad([e.source.ids for e in examples], [e.source.positions for e in examples])
     target = _pad(targets, [[0] * len(ids) for ids in targets]) if targets else None
-    return Batch((source,), target, tuple(example.index for example in examples))
+    guide = _guide(examples, source, target) if target is not None and any(e.guide for e in examples) else None
+    return Batch((source,), target, tuple(example.index for example in examples), guide)
+
+
+def _guide(examples: Sequence[Example], source: Sequences, target: Sequences) -> Tensor:
+    guide = torch.zeros(len(examples), target.tokens.shape[1], source.tokens.shape[1])
+    for number, example in enumerate(examples):
+        for row, column in example.guide:
+            guide[number, row, column] = 1.0
+    return guide / guide.sum(-1, keepdim=True).clamp(min=1.0)
 
 
 def _pad(ids: Sequence[list[int]], positions: Sequence[list[int]]) -> Sequences:

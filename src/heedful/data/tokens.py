@@ -45,6 +45,10 @@ class Tokeniser(ABC):
         """What to show for each of `tokens`."""
         return list(tokens)
 
+    def units(self, text: str) -> list[list[int]]:
+        """The places of ``split(text)`` that make each unit that links count: each token, unless it is a piece."""
+        return [[place] for place in range(len(self.split(text)))]
+
     def to_json(self) -> dict[str, Any]:
         """All there is to know, as JSON values; `tokeniser_from_json` makes an equal tokeniser of it."""
         return {"name": self.name}
@@ -196,6 +200,17 @@ class BytePairs(Tokeniser):
     def to_json(self) -> dict[str, Any]:
         model = json.loads(self._tokenizer.to_str()) if self._tokenizer is not None else None
         return {"name": self.name, "vocabulary_size": self.vocabulary_size, "model": model}
+
+    def units(self, text: str) -> list[list[int]]:
+        words: list[list[int]] = []
+        inside = False
+        for place, label in enumerate(self.labels(text)):
+            if not inside or label[:1].isspace():
+                words.append([])
+            if label.strip():
+                words[-1].append(place)
+            inside = not label[-1:].isspace()
+        return [word for word in words if word]
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> BytePairs:

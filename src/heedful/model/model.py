@@ -21,10 +21,14 @@ from heedful.model.start import Start
 from heedful.model.steps import State, Steps
 
 
+_NEVER = 1e-9
+"""What counts as the weight of a position that has none, where its logarithm is asked for."""
+
+
 class Loss(NamedTuple):
     """Summed over the real target tokens of a batch, the end symbol among them."""
 
-    total: Tensor  # nats, with label smoothing if asked for
+    total: Tensor  # nats, with label smoothing and guided attention if asked for
     plain: Tensor  # nats, without it
     tokens: Tensor  # how many
 
@@ -148,7 +152,9 @@ class Model(nn.Module):
         logs, weights = self.distributions(batch)
         return of_target(logs, batch), weights
 
-    def forward(self, batch: Batch, *, label_smoothing: float = 0.0, own_words: float = 0.0) -> Loss:
+    def forward(
+        self, batch: Batch, *, label_smoothing: float = 0.0, own_words: float = 0.0, guided_attention: float = 0.0
+    ) -> Loss:
         """The training loss under teacher forcing, on real tokens only.
 
         Args:
@@ -157,6 +163,9 @@ class Model(nn.Module):
                 padding and the start symbol.
             own_words: scheduled sampling in two passes (Mihaylova and Martins 2019): each input word is, with this
                 probability, the one that a first, teacher-forced pass predicted in its place.
+            guided_attention: how much the cross-entropy of the attention weights counts, with the batch's guide as the
+                truth, summed over the rows that it tells of (Chen et al. 2016, "Guided alignment training for
+                topic-aware neural machine translation", section 3). Without a guide it is of no effect.
         """
         assert batch.target is not None
         inputs = _inputs(batch.target)
@@ -170,6 +179,9 @@ class Model(nn.Module):
         if label_smoothing > 0:
             even = -logs[:, Vocabulary.END :].mean(-1).sum()  # the ids below are never an answer
             total = (1 - label_smoothing) * plain + label_smoothing * even
+        if guided_attention > 0 and batch.guide is not None and steps.weights is not None:
+            logs = _wide(steps.weights).clamp(min=_NEVER).log()
+            total = total - guided_attention * (batch.guide * logs).sum()
         return Loss(total, plain.detach(), batch.target.mask.sum())
 
     def _unroll(self, batch: Batch, inputs: Tensor) -> Steps:

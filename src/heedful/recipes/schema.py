@@ -125,6 +125,7 @@ class TrainRecipe(_Table):
     clip_norm: Annotated[PositiveFloat | None, NoneIsAWord] = 1.0
     label_smoothing: Share = 0.0
     scheduled_sampling: Share = 0.0
+    guided_attention: Annotated[float, Field(ge=0, le=1e6)] = 1.0
     metric: Literal["sequence_error", "token_error", "word_error", "bleu", "chrf", "loss"] = "sequence_error"
     validate_every: PositiveFloat = 1.0
     validation_size: Annotated[PositiveInt | None, NoneIsAWord] = 1000

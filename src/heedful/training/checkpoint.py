@@ -151,8 +151,9 @@ class Store:
         check_vocabulary(path, metadata, self.codec)
         check_model(path, metadata, self.recipe)
         saved = metadata.get("data")
-        for name, digest in self.data.items():
-            if not isinstance(saved, dict) or saved.get(name) != digest:
+        saved = saved if isinstance(saved, dict) else {}
+        for name in (*self.data, *saved):
+            if saved.get(name) != self.data.get(name):
                 raise RunError(f"{path}: was trained on other {name} than those given; resume needs the same")
 
     def _check_train(self, path: Path, train: Mapping[str, Any]) -> None:

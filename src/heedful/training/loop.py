@@ -111,6 +111,7 @@ class Loop:
                 batch,
                 label_smoothing=recipe.label_smoothing,
                 own_words=recipe.scheduled_sampling * share,  # grows with the training
+                guided_attention=recipe.guided_attention,
             )
         self.optimiser.zero_grad(set_to_none=True)
         self.accelerator.backward(loss.total / (loss.tokens if recipe.loss_per == "token" else len(places)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from heedful.recipes.load import Settings
 from heedful.runs import load_description, make_model, prepare_folder, save_description, save_recipe
 from heedful.training.checkpoint import Store
 from heedful.training.events import Reporter, Silent
+from heedful.training.guide import guided, links_of_lines
 from heedful.training.log import Log
 from heedful.training.loop import Loop
 from heedful.training.optimisers import make_optimiser
@@ -35,6 +36,7 @@ def train(
     recipe: str | os.PathLike[str] | Recipe | None,
     out: str | os.PathLike[str],
     dev: str | os.PathLike[str] | None,
+    links: str | os.PathLike[str] | None,
     set: Settings,
     resume: bool,
     overwrite: bool,
@@ -52,7 +54,9 @@ def train(
     accelerator = _accelerator(recipe)
     if not accelerator.is_main_process:
         reporter = Silent()
-    train_pairs, dev_pairs = _parts(pairs, dev, recipe.data, reporter)
+    corpus = _corpus(pairs, recipe.data, reporter)
+    guide = None if links is None else links_of_lines(links, corpus)
+    train_pairs, dev_pairs = _parts(corpus, dev, recipe.data, reporter)
     train_pairs = _short_enough(train_pairs, recipe.data, reporter)
     codec = described.codec if described else make_codec(train_pairs, recipe.data)
     # Whatever training draws, the caller's random state is as it was before.
@@ -61,12 +65,21 @@ def train(
         # A recipe that does not fit is told here, before anything is written.
         model = make_model(recipe, codec)
         greedy_predictor(model, codec, recipe)
+        examples = encode(train_pairs, codec)
+        if guide is not None:
+            if not model.has_attention:
+                raise RecipeError("links guide attention, and the model has none (fusion 'none')")
+            name = os.fspath(links or "")
+            examples = guided(examples, train_pairs, guide, codec, convention=model.row_convention, name=name)
         if described is None and accelerator.is_main_process:
             save_description(prepare_folder(out, overwrite=overwrite), recipe, codec)
         accelerator.wait_for_everyone()
         _report_sizes(train_pairs, dev_pairs, codec, reporter)
         _report_rarity(train_pairs, codec, reporter)
-        loop = _loop(recipe, codec, model, Path(out), train_pairs, dev_pairs, accelerator, reporter)
+        data = {"pairs": digest(train_pairs), "development pairs": digest(dev_pairs)}
+        if guide is not None:
+            data["links"] = digest([example.guide for example in examples])
+        loop = _loop(recipe, codec, model, Path(out), train_pairs, examples, dev_pairs, data, accelerator, reporter)
         if resume:
             loop.restore()
             if accelerator.is_main_process:
@@ -83,20 +96,21 @@ def _loop(
     model: Model,
     folder: Path,
     train_pairs: Sequence[Pair],
+    examples: Sequence[Example],
     dev_pairs: Sequence[Pair],
+    data: Mapping[str, str],
     accelerator: Any,
     reporter: Reporter,
 ) -> Loop:
     reporter.message(f"{sum(p.numel() for p in model.parameters()):,} parameters on {accelerator.device}")
     wrapped, optimiser = accelerator.prepare(model, make_optimiser(model, recipe.train))
-    data = {"pairs": digest(train_pairs), "development pairs": digest(dev_pairs)}
     return Loop(
         accelerator=accelerator,
         model=model,
         wrapped=wrapped,
         optimiser=optimiser,
         recipe=recipe,
-        examples=encode(train_pairs, codec),
+        examples=examples,
         lines=[pair.line for pair in train_pairs],
         validator=Validator(codec, recipe, spread(dev_pairs, recipe.train.validation_size)),
         store=Store(folder, model, optimiser, accelerator.scaler, recipe, codec, data),
@@ -146,27 +160,31 @@ def encode(pairs: Sequence[Pair], codec: Codec) -> list[Example]:
     ]
 
 
-def digest(pairs: Sequence[Pair]) -> str:
-    """One number for the pairs and their order."""
+def digest(values: Iterable[Sequence[Any]]) -> str:
+    """One number for the pairs, or the links of each, and their order."""
     total = hashlib.sha256()
-    for pair in pairs:
-        total.update(repr(pair[:3]).encode("utf-8"))
+    for value in values:
+        total.update(repr(value[:3] if isinstance(value, Pair) else value).encode("utf-8"))
     return total.hexdigest()
 
 
+def _corpus(location: str | os.PathLike[str], data: DataRecipe, reporter: Reporter) -> Corpus:
+    """All pairs there; what was skipped is told."""
+    corpus = read(location, data)
+    if text := skipped(corpus):
+        reporter.message(text)
+    return corpus
+
+
 def _parts(
-    pairs: str | os.PathLike[str], dev: str | os.PathLike[str] | None, data: DataRecipe, reporter: Reporter
+    corpus: Corpus, dev: str | os.PathLike[str] | None, data: DataRecipe, reporter: Reporter
 ) -> tuple[Sequence[Pair], Sequence[Pair]]:
-    """Pairs to train on and to develop on; what was skipped, or stands on both sides, is told."""
-    corpora = [read(pairs, data)] if dev is None else [read(pairs, data), read(dev, data)]
-    for corpus in corpora:
-        if text := skipped(corpus):
-            reporter.message(text)
+    """Pairs to train on and to develop on; what stands on both sides is told."""
     if dev is None:
         if data.dev_share == 0:
             raise DataError("nothing to validate on: data.dev_share is 0, and no dev pairs are given")
-        return split(corpora[0].pairs, data.dev_share)
-    train_pairs, dev_pairs = (corpus.pairs for corpus in corpora)
+        return split(corpus.pairs, data.dev_share)
+    train_pairs, dev_pairs = corpus.pairs, _corpus(dev, data, reporter).pairs
     known = {(pair.source, pair.tags) for pair in train_pairs}
     if both := sum((pair.source, pair.tags) in known for pair in dev_pairs):
         reporter.message(f"{both:,} of {len(dev_pairs):,} development sources are trained on too")

@@ -1,0 +1,125 @@
+"""Links between words, as sets and as lines of text: Pharaoh, and the format of the NAACL 2003 shared task."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import re
+import zlib
+from collections.abc import Iterable
+
+from heedful.errors import DataError, excerpt
+
+Link = tuple[int, int]
+"""(source word, target word), both counted from 0."""
+
+_LINK = re.compile(r"([0-9]{1,9})-([0-9]{1,9})")
+_WA = re.compile(r"([0-9]{1,9})\s+([0-9]{1,9})\s+([0-9]{1,9})(?:\s+([SP]))?(?:\s+[-+.0-9eE]+)?")
+
+
+def read_links(path: str | os.PathLike[str], *, swap: bool = False) -> list[frozenset[Link]]:
+    """The links of a Pharaoh file, a set for each line: ``"0-0 1-2"``, source-target, from 0; gzip too.
+
+    A blank line is a sentence without links.
+
+    Args:
+        swap: the file's links are target-source; they are turned.
+
+    Raises:
+        DataError: the file cannot be read, or holds something else; names path and line.
+    """
+    return [parse_links(line, place=place, swap=swap) for place, line in placed_lines(path)]
+
+
+def parse_links(text: str, *, place: str = "links", swap: bool = False) -> frozenset[Link]:
+    """The links of one line of Pharaoh; `place` is what an error calls it, otherwise as `read_links`."""
+    links = set()
+    for part in text.split():
+        found = _LINK.fullmatch(part)
+        if found is None:
+            raise DataError(f"{place}: expected links such as 0-0 1-2, got {excerpt(part, 40)}")
+        links.add((int(found[1]), int(found[2])))
+    return swapped(links) if swap else frozenset(links)
+
+
+def swapped(links: Iterable[Link]) -> frozenset[Link]:
+    """The links of the other direction: source and target have changed places."""
+    return frozenset((target, source) for source, target in links)
+
+
+def as_pharaoh(links: Iterable[Link]) -> str:
+    """``"0-0 1-2"``: the links in the order given; a set is put in the order of the source, then of the target."""
+    ordered = sorted(links) if isinstance(links, set | frozenset) else links
+    return " ".join(f"{source}-{target}" for source, target in ordered)
+
+
+def read_wa(path: str | os.PathLike[str], *, swap: bool = False) -> tuple[list[frozenset[Link]], list[frozenset[Link]]]:
+    """Gold links in the format of the NAACL 2003 shared task (Mihalcea and Pedersen 2003): (sure, possible).
+
+    A line is a link: the number of the sentence, the position of the source word, that of the target word, all from 1;
+    then S (sure) or P (possible) if wanted, S where it is not there; then a probability if wanted, which is not looked
+    at. Position 0 is the empty word, and no link. Blank lines and lines that begin with ``#`` are nothing. A sentence
+    of which no line tells has no links; there are as many sentences as the largest number says. Sure links are possible
+    too.
+
+    Args:
+        swap: the target's position stands before the source's.
+
+    Raises:
+        DataError: the file cannot be read, or a line is no such link; names path and line.
+    """
+    sure: dict[int, set[Link]] = {}
+    possible: dict[int, set[Link]] = {}
+    last = 0
+    for place, line in placed_lines(path):
+        text = line.strip()
+        if not text or text.startswith("#"):
+            continue
+        found = _WA.fullmatch(text)
+        if found is None or not int(found[1]):
+            raise DataError(
+                f"{place}: expected the numbers of a sentence (from 1), a source and a target word, "
+                f"then S or P if wanted, got {excerpt(text, 40)}"
+            )
+        sentence, *link = (int(number) - 1 for number in found.group(1, 2, 3))
+        last = max(last, sentence + 1)
+        if min(link) < 0:
+            continue
+        source, target = reversed(link) if swap else link
+        possible.setdefault(sentence, set()).add((source, target))
+        if found[4] != "P":
+            sure.setdefault(sentence, set()).add((source, target))
+    return tuple([frozenset(links.get(sentence, ())) for sentence in range(last)] for links in (sure, possible))  # pyright: ignore[reportReturnType]
+
+
+def placed_lines(path: str | os.PathLike[str]) -> list[tuple[str, str]]:
+    """The lines of a UTF-8 text, plain or gzip, each with its place, ``"path:line"``; only LF and CR LF end one.
+
+    Raises:
+        DataError: the file cannot be read, or is no such text.
+    """
+    name = os.fspath(path)
+    try:
+        with open(name, "rb") as file:
+            data = file.read()
+        if data.startswith(b"\x1f\x8b"):
+            data = gzip.decompress(data)
+    except FileNotFoundError:
+        raise DataError(f"no such file: {name!r}") from None
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise DataError(f"{name}: expected a whole gzip file, got a damaged one: {error}") from error
+    except OSError as error:
+        raise DataError(f"{name}: cannot be read: {error.strerror or error}") from error
+    lines = data.removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    if not lines[-1]:
+        del lines[-1]
+    placed = []
+    for number, line in enumerate(lines, start=1):
+        try:
+            placed.append((f"{name}:{number}", line.removesuffix(b"\r").decode("utf-8")))
+        except UnicodeDecodeError as error:
+            raise DataError(
+                f"{name}:{number}: expected UTF-8, got the byte 0x{line[error.start]:02x} at offset {error.start} "
+                "of the line"
+            ) from None
+    return placed

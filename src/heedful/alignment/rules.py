@@ -1,0 +1,65 @@
+"""From a matrix of weights to links: which cells count."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+import numpy as np
+
+from heedful.errors import DataError, nearest
+
+LinkRule = Literal["argmax", "threshold", "relative", "one_to_one"]
+"""argmax: each row's largest weight. threshold: all weights of at least the threshold. relative: all of at least the
+threshold times the largest of their row. one_to_one: the largest weight of all, then the largest in another row and
+another column, and so on."""
+
+
+def chosen(weights: np.ndarray, rule: LinkRule = "argmax", threshold: float | None = None) -> list[tuple[int, int]]:
+    """The cells (row, column) of `weights` (T, S) that are links by `rule`, row by row; a weight of 0 never is.
+
+    ``"one_to_one"`` is competitive linking (Melamed 2000, "Models of translational equivalence among words", section
+    4.1): best first, so the sum of the weights is not always the largest that a matching can have. Of equal weights
+    the first in the first row wins.
+
+    Args:
+        threshold: the least weight of a link; for ``"relative"`` as a share of the largest of its row. The two rules
+            named after it need it; with the others it drops what is less.
+
+    Raises:
+        DataError: no such rule, a threshold that is not from 0 to 1, or none where one is needed.
+    """
+    check_rule(rule, threshold)
+    least = 0.0 if threshold is None else threshold
+    if not weights.size:
+        return []
+    if rule == "one_to_one":
+        cells = _one_to_one(weights)
+    elif rule == "argmax":
+        cells = list(enumerate(weights.argmax(axis=1).tolist()))
+    else:
+        bound = least * weights.max(axis=1, keepdims=True) if rule == "relative" else least
+        cells = [(row, column) for row, column in np.argwhere(weights >= bound).tolist()]
+    if rule == "relative":
+        least = 0.0
+    return [cell for cell in cells if weights[cell] > 0 and weights[cell] >= least]
+
+
+def check_rule(rule: str, threshold: float | None) -> None:
+    """Refuse what makes no sense, before anything is computed; see `chosen`."""
+    if rule not in get_args(LinkRule):
+        raise DataError(f"links: unknown rule {rule!r}{nearest(rule, get_args(LinkRule))}")
+    if threshold is None and rule in ("threshold", "relative"):
+        raise DataError(f"links by {rule!r} need a threshold from 0 to 1, got none")
+    if threshold is not None and not 0 <= threshold <= 1:
+        raise DataError(f"threshold: expected a number from 0 to 1, got {threshold!r}")
+
+
+def _one_to_one(weights: np.ndarray) -> list[tuple[int, int]]:
+    left = np.array(weights, dtype=np.float64)
+    cells = []
+    for _ in range(min(left.shape)):
+        row, column = divmod(int(left.argmax()), left.shape[1])
+        cells.append((row, column))
+        left[row, :] = -np.inf
+        left[:, column] = -np.inf
+    return sorted(cells)

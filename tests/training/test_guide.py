@@ -1,0 +1,160 @@
+"""Guided attention: links that are given become the truth for the weights."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+
+import heedful
+from heedful.data.batches import Example, collate
+from heedful.data.codec import Codec
+from heedful.data.pairs import Pair
+from heedful.data.tokens import make_tokeniser
+from heedful.errors import DataError, RecipeError, RunError
+from heedful.model import build
+from heedful.training.guide import guided
+from training.cases import resume, spelled, train_tiny, words, write_pairs
+
+GUIDED = {
+    "model.encoder_size": 13,
+    "model.decoder_size": 29,
+    "train.updates": 180,
+    "train.batch_tokens": 250,
+    "train.learning_rate": 0.02,
+    "train.guided_attention": 2.0,
+}
+
+
+@pytest.fixture(scope="module")
+def backwards(tmp_path_factory):
+    """Words with their letters, and links that say of each letter that it comes from the other end of the word."""
+    folder = tmp_path_factory.mktemp("guide")
+    texts = words(70, seed=5, longest=5)
+    pairs = write_pairs(folder / "pairs.tsv", ((word, spelled(word)) for word in texts))
+    links = folder / "links.txt"
+    lines = [" ".join(f"{len(word) - 1 - place}-{place}" for place in range(len(word))) for word in texts]
+    links.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+    return pairs, links, lines
+
+
+@pytest.mark.parametrize("fusion", ["early", {"name": "late", "rows": "input"}], ids=["predicted", "input"])
+def test_the_weights_follow_the_links(backwards, tmp_path, fusion):
+    """Whatever the task would have them do, and in the rows that belong to the words."""
+    pairs, links, lines = backwards
+    run = train_tiny(pairs, tmp_path / "run", set={**GUIDED, "model.fusion": fusion}, links=links)
+    found = [alignment.links() for alignment in heedful.align(run, pairs)]
+    given = [[tuple(map(int, link.split("-"))) for link in line.split()] for line in lines]
+    agree = sum(len(set(own) & set(its)) for own, its in zip(found, given, strict=True))
+    assert agree / sum(map(len, given)) > 0.7  # by place alone 0.35, where a word is as good from either end
+
+
+def test_the_loss_by_hand():
+    torch.manual_seed(3)
+    model = build(source_vocabulary_size=11, target_vocabulary_size=13, encoder_size=5, decoder_size=7)
+    pairs = [Pair("ab", "x y", (), 1), Pair("abc", "z", (), 2)]
+    codec = Codec.build(pairs)
+    examples = [
+        Example(codec.encode_source(p.source), codec.encode_target(p.target or ""), i) for i, p in enumerate(pairs)
+    ]
+    links = {1: frozenset({(0, 0), (1, 0), (1, 1)}), 2: frozenset()}
+    batch = collate(guided(examples, pairs, links, codec, convention="predicted", name="links"))
+    weights = model.distributions(batch)[1][0].detach()
+    by_hand = -0.5 * (math.log(weights[0, 0]) + math.log(weights[0, 1])) - math.log(weights[1, 1])
+    with torch.no_grad():
+        plain, led = model(batch), model(batch, guided_attention=3.0)
+    assert float(led.total - plain.total) == pytest.approx(3 * by_hand, rel=1e-4)
+    assert float(led.plain) == float(plain.plain)
+
+
+def test_without_links_it_is_of_no_effect():
+    torch.manual_seed(3)
+    model = build(source_vocabulary_size=11, target_vocabulary_size=13, encoder_size=5, decoder_size=7)
+    codec = Codec.build([Pair("ab", "x y", (), 1)])
+    batch = collate([Example(codec.encode_source("ab"), codec.encode_target("x y"), 0)])
+    assert batch.guide is None
+    with torch.no_grad():
+        assert float(model(batch, guided_attention=3.0).total) == float(model(batch).total)
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize(("convention", "row"), [("predicted", 1), ("input", 2)])
+def test_the_cells_of_a_link(reverse, convention, row):
+    """Behind the tags, in the order in which the source is read, in the row that is about the word."""
+    pair = Pair("abc", "x y z", ("t", "u"), 7)
+    codec = Codec.build([pair], reverse_source=reverse)
+    example = Example(codec.encode_source(pair.source, pair.tags), codec.encode_target("x y z"), 0)
+    (it,) = guided([example], [pair], {7: frozenset({(0, 1)})}, codec, convention=convention, name="links")
+    column = example.source.labels.index("a")
+    assert column == (4 if reverse else 2)
+    assert it.guide == [(row, column)]
+
+
+def test_pieces_of_words_are_linked_piece_by_piece():
+    pair = Pair("aab ba", "abab b", (), 1)
+    codec = Codec.build(
+        [pair], source_tokens=("bpe", {"vocabulary_size": 256}), target_tokens=("bpe", {"vocabulary_size": 256})
+    )
+    example = Example(codec.encode_source(pair.source), codec.encode_target(pair.target or ""), 0)
+    (it,) = guided([example], [pair], {1: frozenset({(1, 1)})}, codec, convention="predicted", name="links")
+    ba, b = [4, 5], [5]  # without the space, which is a piece of its own here
+    assert it.guide == [(row, column) for row in b for column in ba]
+
+
+@pytest.mark.parametrize(
+    ("text", "units"),
+    [
+        ("the theme", [[0], [1, 2, 3, 4, 5]]),
+        ("  a  b ", [[2], [5]]),
+        ("", []),
+    ],
+)
+def test_units_of_byte_pairs_are_words(text, units):
+    tokeniser = make_tokeniser("bpe", {"vocabulary_size": 259})
+    tokeniser.train(["the the the the"])
+    tokens = tokeniser.split(text)
+    spelled = ["".join(tokeniser.labels(text)[place] for place in unit).strip() for unit in tokeniser.units(text)]
+    assert spelled == text.split()
+    assert len(tokeniser.units(text)) == len(units)
+    assert all(tokens[place].strip("Ġ") for unit in tokeniser.units(text) for place in unit)
+
+
+def test_units_of_other_tokens_are_the_tokens():
+    assert make_tokeniser("characters").units("a b") == [[0], [1], [2]]
+    assert make_tokeniser("whitespace").units("a b") == [[0], [1]]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("0-0\n", r"links\.txt: expected a line of links for each of the 70 lines of .*pairs\.tsv, got 1 lines"),
+        ("0-9\n" * 70, r"links\.txt:\d+: expected links from 0-0 to \d-\d, got 0-9"),
+        ("0:0\n" * 70, r"links\.txt:1"),
+    ],
+    ids=["lines", "range", "form"],
+)
+def test_bad_links(backwards, tmp_path, content, message):
+    pairs, *_ = backwards
+    links = tmp_path / "links.txt"
+    links.write_text(content, encoding="utf-8")
+    with pytest.raises(DataError, match=message):
+        train_tiny(pairs, tmp_path / "run", links=links)
+    assert not (tmp_path / "run").exists()
+
+
+def test_no_attention_to_guide(backwards, tmp_path):
+    pairs, links, _ = backwards
+    with pytest.raises(RecipeError, match="fusion 'none'"):
+        train_tiny(pairs, tmp_path / "run", set={"model.fusion": "none"}, links=links)
+
+
+def test_resume_needs_the_same_links(backwards, tmp_path):
+    pairs, links, _ = backwards
+    train_tiny(pairs, tmp_path / "run", links=links)
+    with pytest.raises(RunError, match="other links than those given"):
+        resume(pairs, tmp_path / "run")
+    resume(pairs, tmp_path / "run", links=links, set={"train.updates": 31})
+    train_tiny(pairs, tmp_path / "other")
+    with pytest.raises(RunError, match="other links than those given"):
+        resume(pairs, tmp_path / "other", links=links)
