@@ -25,6 +25,7 @@ class Answering(Protocol):
     def begin(self, source: Sequences) -> tuple[Any, Any]: ...
     def step(self, tokens: Tensor, memory: Any, state: Any) -> tuple[Tensor, Tensor | None, Any]: ...
     def force(self, batch: Batch) -> tuple[Tensor, Tensor | None]: ...
+    def posterior(self, batch: Batch) -> Tensor: ...
     def at_attention_temperature(self, temperature: float) -> Answering: ...
     def parameters(self) -> Any: ...
 
@@ -83,6 +84,11 @@ class Ensemble(nn.Module):
         """Forced decoding, as a model's."""
         logs, weights = zip(*(model.distributions(batch) for model in self._members()), strict=True)
         return of_target(self._agree(logs), batch), _mean(weights)
+
+    def posterior(self, batch: Batch) -> Tensor:
+        """The mean over the members that have attention."""
+        given = [model.posterior(batch) for model in self._members() if model.has_attention]
+        return torch.stack(given).mean(0)
 
     def at_attention_temperature(self, temperature: float) -> Ensemble:
         """These models with another temperature in the attention of each that has one."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -130,9 +131,20 @@ class Predictor:
         return "|".join(parts)
 
     def force(
-        self, pairs: Sequence[Pair], *, batch_size: int | None = None, progress: Progress | None = None
+        self,
+        pairs: Sequence[Pair],
+        *,
+        batch_size: int | None = None,
+        posterior: bool = False,
+        progress: Progress | None = None,
     ) -> list[Prediction]:
-        """Each pair's own target as an answer: its scores and its alignment."""
+        """Each pair's own target as an answer: its scores and its alignment.
+
+        Args:
+            posterior: the alignment tells where each word came from now that it is known, rather than where the model
+                looked before it wrote it: see `heedful.model.posterior.posterior`.
+        """
+        answers_of = replace(self._answers, convention="predicted") if posterior else self._answers
         answers: list[Prediction] = [BLANK] * len(pairs)
         examples = []
         for index, pair in enumerate(pairs):
@@ -140,19 +152,20 @@ class Predictor:
                 raise RunError(f"line {pair.line}: a target is needed to be scored, got none")
             examples.append(Example(self._source(pair), self.codec.encode_target(pair.target), index))
         for batch, members in self._batches(examples, batch_size):
-            for example, hypothesis in zip(members, self._forced(batch, members), strict=True):
+            for example, hypothesis in zip(members, self._forced(batch, members, posterior), strict=True):
                 target = pairs[example.index].target or ""
-                answers[example.index] = self._answers.forced(example, hypothesis, target, with_alignment=True)
+                answers[example.index] = answers_of.forced(example, hypothesis, target, with_alignment=True)
             _tell(progress, len(members))
         return answers
 
-    def _forced(self, batch: Batch, members: Sequence[Example]) -> list[Hypothesis]:
+    def _forced(self, batch: Batch, members: Sequence[Example], posterior: bool) -> list[Hypothesis]:
         """Targets as search would have reported them."""
         assert batch.target is not None
         with torch.inference_mode():
             logs, weights = self.model.force(batch)
             scores = self.decoding.score(batch.sources[0], logs, batch.target.mask.sum(1), weights).tolist()
             totals = logs.to(precise(logs.device)).sum(1).tolist()
+            weights = self.model.posterior(batch) if posterior else weights
         values, rows = logs.tolist(), None if weights is None else weights.cpu()
         return [
             Hypothesis(

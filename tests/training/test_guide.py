@@ -13,8 +13,8 @@ from heedful.data.codec import Codec
 from heedful.data.pairs import Pair
 from heedful.data.tokens import make_tokeniser
 from heedful.errors import DataError, RecipeError, RunError
-from heedful.model import build
-from heedful.training.guide import guided
+from heedful.model import Model, build
+from heedful.training.guide import Guide
 from training.cases import resume, spelled, train_tiny, words, write_pairs
 
 GUIDED = {
@@ -50,6 +50,12 @@ def test_the_weights_follow_the_links(backwards, tmp_path, fusion):
     assert agree / sum(map(len, given)) > 0.7  # by place alone 0.35, where a word is as good from either end
 
 
+def asked(convention: str) -> Model:
+    """A model whose rows belong to these words."""
+    fusion = {"name": "late", "rows": convention}
+    return build(source_vocabulary_size=5, target_vocabulary_size=7, encoder_size=3, decoder_size=2, fusion=fusion)
+
+
 def test_the_loss_by_hand():
     torch.manual_seed(3)
     model = build(source_vocabulary_size=11, target_vocabulary_size=13, encoder_size=5, decoder_size=7)
@@ -59,7 +65,7 @@ def test_the_loss_by_hand():
         Example(codec.encode_source(p.source), codec.encode_target(p.target or ""), i) for i, p in enumerate(pairs)
     ]
     links = {1: frozenset({(0, 0), (1, 0), (1, 1)}), 2: frozenset()}
-    batch = collate(guided(examples, pairs, links, codec, convention="predicted", name="links"))
+    batch = collate(Guide("links", links).onto(examples, pairs, codec, model))
     weights = model.distributions(batch)[1][0].detach()
     by_hand = -0.5 * (math.log(weights[0, 0]) + math.log(weights[0, 1])) - math.log(weights[1, 1])
     with torch.no_grad():
@@ -85,7 +91,7 @@ def test_the_cells_of_a_link(reverse, convention, row):
     pair = Pair("abc", "x y z", ("t", "u"), 7)
     codec = Codec.build([pair], reverse_source=reverse)
     example = Example(codec.encode_source(pair.source, pair.tags), codec.encode_target("x y z"), 0)
-    (it,) = guided([example], [pair], {7: frozenset({(0, 1)})}, codec, convention=convention, name="links")
+    (it,) = Guide("links", {7: frozenset({(0, 1)})}).onto([example], [pair], codec, asked(convention))
     column = example.source.labels.index("a")
     assert column == (4 if reverse else 2)
     assert it.guide == [(row, column)]
@@ -97,7 +103,7 @@ def test_pieces_of_words_are_linked_piece_by_piece():
         [pair], source_tokens=("bpe", {"vocabulary_size": 256}), target_tokens=("bpe", {"vocabulary_size": 256})
     )
     example = Example(codec.encode_source(pair.source), codec.encode_target(pair.target or ""), 0)
-    (it,) = guided([example], [pair], {1: frozenset({(1, 1)})}, codec, convention="predicted", name="links")
+    (it,) = Guide("links", {1: frozenset({(1, 1)})}).onto([example], [pair], codec, asked("predicted"))
     ba, b = [4, 5], [5]  # without the space, which is a piece of its own here
     assert it.guide == [(row, column) for row in b for column in ba]
 

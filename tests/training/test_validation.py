@@ -12,6 +12,7 @@ import heedful
 from heedful.data.batches import plan
 from heedful.data.pairs import read_pairs
 from heedful.data.split import split
+from heedful.diagnosis import HEALTH, attention_health
 from heedful.errors import TrainingError
 from heedful.training import loop
 from heedful.training.train import encode
@@ -101,7 +102,7 @@ def test_better_knows_which_way_is_up():
 def test_what_the_log_says_is_what_evaluate_and_forced_decoding_say(tmp_path):
     """The numbers beside the best weights are those of the saved model on the same pairs, greedily."""
     train = spelling_pairs(tmp_path / "train.tsv")
-    dev = write_pairs(tmp_path / "dev.tsv", ((word, " ".join(word.upper())) for word in words(13, seed=9)))
+    dev = write_pairs(tmp_path / "dev.tsv", ((word, " ".join(word.upper())) for word in words(37, seed=9)))
     folder = train_tiny(train, tmp_path / "run", dev=dev, set={"train.updates": 40, "train.batch_tokens": 99})
     with open(folder / "log.csv", encoding="utf-8", newline="") as file:
         table = list(csv.DictReader(file))
@@ -109,6 +110,7 @@ def test_what_the_log_says_is_what_evaluate_and_forced_decoding_say(tmp_path):
         *("updates", "epoch", "seconds", "learning_rate", "train_loss", "dev_loss"),
         *SCORES,
         "best",
+        *(f"attention_{name}" for name in HEALTH),
     ]
     best = [row for row in table if row["best"] == "1"][-1]
     run = heedful.load(folder)
@@ -118,6 +120,9 @@ def test_what_the_log_says_is_what_evaluate_and_forced_decoding_say(tmp_path):
     forced = run.predictor.force(read_pairs(str(dev)).pairs)
     nats = -sum(answer.log_probability for answer in forced)
     assert float(best["dev_loss"]) == pytest.approx(nats / sum(len(a.token_scores) for a in forced), abs=6e-5)
+    health = attention_health(answer.alignment for answer in forced if answer.alignment is not None)
+    for name in HEALTH:
+        assert float(best[f"attention_{name}"]) == pytest.approx(health[name], abs=6e-5), name
 
 
 def test_the_training_loss_is_plain(tmp_path, monkeypatch):

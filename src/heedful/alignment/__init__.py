@@ -1,6 +1,6 @@
 """What a model looked at while it wrote: one value, `Alignment`, made of NumPy and nothing else."""
 
-from heedful.alignment.agreement import LinkScores, link_scores
+from heedful.alignment.agreement import LinkScores, link_scores, symmetrise
 from heedful.alignment.alignment import START_LABEL, Alignment
 from heedful.alignment.files import load_alignments, save_alignments
 from heedful.alignment.links import read_links, read_wa
@@ -17,4 +17,5 @@ __all__ = [
     "read_links",
     "read_wa",
     "save_alignments",
+    "symmetrise",
 ]

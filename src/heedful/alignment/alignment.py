@@ -10,9 +10,10 @@ import numpy as np
 
 from heedful.alignment.checks import check_parts
 from heedful.alignment.links import Link, as_pharaoh
-from heedful.alignment.merge import Groups, grapheme_groups, label_of, merged, word_groups
-from heedful.alignment.rules import LinkRule, chosen
+from heedful.alignment.merge import Groups, grapheme_groups, label_of, merged, names_of, word_groups
+from heedful.alignment.rules import chosen
 from heedful.errors import DataError
+from heedful.options import Convention, LinkRule
 
 START_LABEL = "▷"
 """Shown for the step before the first target word, where rows are about the input word."""
@@ -110,7 +111,7 @@ class Alignment:
         is never a link.
 
         Args:
-            rule: which cells count: see `heedful.alignment.rules`.
+            rule: which cells count: see `heedful.options.LinkRule` and `heedful.alignment.rules`.
             threshold: the least weight of a link, from 0 to 1; for ``"relative"`` as a share of the largest of its
                 row. ``"threshold"`` and ``"relative"`` need it, with the others it drops what is less.
 
@@ -124,9 +125,8 @@ class Alignment:
     def links(self, rule: LinkRule = "argmax", *, threshold: float | None = None) -> list[Link]:
         """(source word, target word) pairs, both counted from 0, in the order of the target.
 
-        By default at most one per target word: see `peaks`, also for the arguments. With convention ``"input"`` row t's
-        link belongs to target word t - 1: row 0 is dropped, and the step that writes the end symbol tells of the last
-        word.
+        By default at most one per target word; see `peaks`. With convention ``"input"`` row t's link belongs to target
+        word t - 1: row 0 is dropped, and the step that writes the end symbol tells of the last word.
         """
         shift = self._rows_about_words().start
         cells = self.peaks(rule, threshold=threshold)
@@ -137,7 +137,7 @@ class Alignment:
         links = self.links(rule, threshold=threshold)
         return as_pharaoh([(target, source) for source, target in links] if swap else links)
 
-    def read_as(self, convention: str) -> Alignment:
+    def read_as(self, convention: Convention) -> Alignment:
         """The same rows, said to be about other words: about the predicted or about the input word.
 
         For where the model's own convention is doubted: no number moves, but links do, by one target word. `moved_to`
@@ -145,7 +145,7 @@ class Alignment:
         """
         return replace(self, convention=convention)
 
-    def moved_to(self, convention: str) -> Alignment:
+    def moved_to(self, convention: Convention) -> Alignment:
         """The same rows about the same words, put where the other convention has them: numbers move, links do not.
 
         A row that the other convention has no place for is left out: that about the end symbol ("input" has none) or
@@ -189,10 +189,8 @@ class Alignment:
         What is in no group is left out, and rows are normalised over the rest: see `heedful.alignment.merge.merged`.
 
         Args:
-            source: groups of places in the labels of `without_special`, counted from 0; by default each alone.
-            target: as `source`.
-            source_labels: what to call the groups; by default what their labels spell together.
-            target_labels: as `source_labels`.
+            source, target: groups of places in the labels of `without_special`, from 0; by default each alone.
+            source_labels, target_labels: what to call the groups; by default what their labels spell together.
 
         Raises:
             SizeError: a group is empty, names a place that there is not, or shares one with another; or there are not
@@ -201,10 +199,11 @@ class Alignment:
         words = self.without_special()
         columns = [[place] for place in range(len(words.source))] if source is None else source
         rows = [[place] for place in range(len(words.target))] if target is None else target
+        weights = merged(words.weights, source=columns, target=rows)
         return Alignment.of(
             [label_of(group, words.source) for group in columns] if source_labels is None else source_labels,
             [label_of(group, words.target) for group in rows] if target_labels is None else target_labels,
-            merged(words.weights, source=columns, target=rows),
+            weights,
         )
 
     def words(
@@ -215,9 +214,8 @@ class Alignment:
         Args:
             side: which sides are in pieces that spell the text one behind the other (BPE, characters, graphemes); the
                 tokens of the other are words already.
-            source_text: the text, whose words are then the labels: bytes of a character, each of which is shown as the
-                whole, spell it several times.
-            target_text: as `source_text`.
+            source_text, target_text: the text, whose words are then the labels: where a character is cut into bytes,
+                each of which is shown as the whole, the pieces spell it several times.
         """
         words = self.without_special()
         source = word_groups(words.source) if side != "target" else None
@@ -225,8 +223,8 @@ class Alignment:
         return words.merged(
             source=source,
             target=target,
-            source_labels=_names(source, source_text),
-            target_labels=_names(target, target_text),
+            source_labels=names_of(source, source_text),
+            target_labels=names_of(target, target_text),
         )
 
     def graphemes(self, *, side: Side = "both") -> Alignment:
@@ -282,11 +280,11 @@ class Alignment:
             weights = weights.reshape(len(target), len(source))
         return cls(source, target, weights, convention, tuple(positions), end)
 
+    def _repr_html_(self) -> str:
+        """How a notebook shows it: see `heedful.alignment.html`."""
+        from heedful.alignment.html import table
+
+        return table(self)
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Alignment) and self.to_json() == other.to_json()
-
-
-def _names(groups: Groups | None, text: str | None) -> list[str] | None:
-    """The words of the text, one for each group; an output that was cut may have fewer groups."""
-    words = [] if text is None else text.split()
-    return words[: len(groups)] if groups is not None and len(words) >= len(groups) > 0 else None

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from heedful.alignment.alignment import VERSION, Alignment
-from heedful.alignment.checks import CONVENTIONS
 from heedful.alignment.links import placed_lines
 from heedful.errors import DataError, HeedfulError, excerpt
 from heedful.files import replace_atomically, write_atomically
@@ -96,6 +95,17 @@ def _placed(place: str, value: dict[str, Any]) -> Alignment:
 
 # ---------------------------------------------------------------- NPZ
 
+# The arrays beside "version", each with NumPy's letters for its type: whole numbers, numbers, truth values.
+_KINDS = {
+    "shapes": "iu",
+    "weights": "f",
+    "labels": "u",
+    "label_bytes": "iu",
+    "source_positions": "iu",
+    "input": "b",
+    "target_end": "b",
+}
+
 
 def _arrays(alignments: Sequence[Alignment]) -> dict[str, np.ndarray]:
     """The arrays of an NPZ file: everything one behind the other, with the sizes to cut it."""
@@ -154,13 +164,17 @@ def _read_npz(path: str) -> dict[str, np.ndarray]:
                 raise DataError(
                     f"expected alignments of version {VERSION}, got {version}, which a newer heedful wrote; upgrade"
                 )
-            return {name: loaded[name] for name in loaded.files}
+            arrays = {name: loaded[name] for name in _KINDS}
+    for name, array in arrays.items():
+        if array.dtype.kind not in _KINDS[name]:
+            raise ValueError(f"its {name} are of the type {array.dtype}")
+    return arrays
 
 
 def _alignments(arrays: dict[str, np.ndarray]) -> list[Alignment]:
     shapes = arrays["shapes"]
-    if shapes.ndim != 2 or shapes.shape[1] != 2 or shapes.dtype.kind not in "iu" or (shapes < 0).any():
-        raise ValueError(f"its shapes are not (number, 2) whole numbers, but {shapes.shape} of {shapes.dtype}")
+    if shapes.ndim != 2 or shapes.shape[1] != 2:
+        raise ValueError(f"its shapes are not (number, 2) sizes, but {excerpt(shapes.tolist(), 40)}")
     rows, columns = shapes.T.tolist()
     weights = _cut(arrays["weights"], [row * column for row, column in zip(rows, columns, strict=True)], "weights")
     ends = arrays["label_bytes"].tolist()
@@ -174,7 +188,7 @@ def _alignments(arrays: dict[str, np.ndarray]) -> list[Alignment]:
             tuple(labels[2 * i]),
             tuple(labels[2 * i + 1]),
             weights[i].reshape(rows[i], columns[i]),
-            CONVENTIONS[int(inputs[i][0])],
+            "input" if inputs[i][0] else "predicted",
             tuple(positions[i].tolist()),
             bool(target_ends[i][0]),
         )

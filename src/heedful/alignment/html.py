@@ -17,7 +17,9 @@ MOST = 100
 _TABLE = "border-collapse:collapse;font-size:12px;line-height:1.2"
 _CELL = "width:1.5em;min-width:1.5em;height:1.5em;padding:0;text-align:center;border:1px solid rgba(128,128,128,.25)"
 _HEAD = "padding:2px 4px;background:none;border:none;font-weight:normal;white-space:nowrap"
-_TURNED = "writing-mode:vertical-rl;transform:rotate(180deg);text-align:left;vertical-align:top"
+_TURNED = (
+    "writing-mode:vertical-rl;text-orientation:sideways;transform:rotate(180deg);text-align:left;vertical-align:top"
+)
 _MARK = '<span style="color:#D55E00" aria-label="link">●</span>'
 
 
@@ -36,7 +38,7 @@ def table(alignment: Alignment) -> str:
     lines = ["".join(f'<th scope="col" style="{turn}"><bdi>{label}</bdi></th>' for label in ["", *source])]
     for row, label in enumerate(rows):
         cells = [
-            f'<td style="{_CELL};background:rgba(38,110,190,{_share(weight):.3f})" '
+            f'<td style="{_CELL};background:rgba(64,132,222,{_share(weight):.3f})" '
             f'title="{of} → {label}: {weight:.3f}">{_MARK if (row, column) in peaks else ""}</td>'
             for column, (of, weight) in enumerate(zip(source, alignment.weights[row].tolist(), strict=False))
         ]

@@ -93,7 +93,7 @@ def read_wa(path: str | os.PathLike[str], *, swap: bool = False) -> tuple[list[f
 
 
 def placed_lines(path: str | os.PathLike[str]) -> list[tuple[str, str]]:
-    """The lines of a UTF-8 text, plain or gzip, each with its place, ``"path:line"``; only LF and CR LF end one.
+    """The lines of a UTF-8 text, plain or gzip, each with its place, ``"path:line"``; only LF ends one.
 
     Raises:
         DataError: the file cannot be read, or is no such text.
@@ -116,7 +116,7 @@ def placed_lines(path: str | os.PathLike[str]) -> list[tuple[str, str]]:
     placed = []
     for number, line in enumerate(lines, start=1):
         try:
-            placed.append((f"{name}:{number}", line.removesuffix(b"\r").decode("utf-8")))
+            placed.append((f"{name}:{number}", line.decode("utf-8")))
         except UnicodeDecodeError as error:
             raise DataError(
                 f"{name}:{number}: expected UTF-8, got the byte 0x{line[error.start]:02x} at offset {error.start} "

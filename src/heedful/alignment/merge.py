@@ -66,6 +66,12 @@ def label_of(group: Sequence[int], labels: Sequence[str]) -> str:
     return text.strip() or text
 
 
+def names_of(groups: Groups | None, text: str | None) -> list[str] | None:
+    """The words of `text`, one for each group; of an output that was cut the last may have no group."""
+    words = [] if text is None else text.split()
+    return words[: len(groups)] if groups is not None and len(words) >= len(groups) > 0 else None
+
+
 def _members(groups: Groups, size: int, side: str) -> np.ndarray:
     """(groups, size): 1 where a place is of a group."""
     members = np.zeros((len(groups), size))

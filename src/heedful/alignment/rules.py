@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import get_args
 
 import numpy as np
 
 from heedful.errors import DataError, nearest
-
-LinkRule = Literal["argmax", "threshold", "relative", "one_to_one"]
-"""argmax: each row's largest weight. threshold: all weights of at least the threshold. relative: all of at least the
-threshold times the largest of their row. one_to_one: the largest weight of all, then the largest in another row and
-another column, and so on."""
+from heedful.options import LinkRule
 
 
 def chosen(weights: np.ndarray, rule: LinkRule = "argmax", threshold: float | None = None) -> list[tuple[int, int]]:
     """The cells (row, column) of `weights` (T, S) that are links by `rule`, row by row; a weight of 0 never is.
 
-    ``"one_to_one"`` is competitive linking (Melamed 2000, "Models of translational equivalence among words", section
-    4.1): best first, so the sum of the weights is not always the largest that a matching can have. Of equal weights
-    the first in the first row wins.
+    The rules are described at `heedful.options.LinkRule`; of equal weights the first in the first row wins.
+
+    ``"one_to_one"`` is competitive linking (Melamed 2000, "Models of translational equivalence among words"): best
+    first, so the sum of the weights is not always the largest that a matching can have.
 
     Args:
         threshold: the least weight of a link; for ``"relative"`` as a share of the largest of its row. The two rules

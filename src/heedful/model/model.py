@@ -16,6 +16,7 @@ from heedful.data.vocabulary import Vocabulary
 from heedful.errors import RecipeError
 from heedful.model.encoder import Encoded, Encoder
 from heedful.model.fusion import FixedVector, Fusion
+from heedful.model.posterior import posterior
 from heedful.model.readout import Output, Readout
 from heedful.model.start import Start
 from heedful.model.steps import State, Steps
@@ -151,6 +152,15 @@ class Model(nn.Module):
         """Forced decoding: log-probabilities of the given target tokens (B, T), 0 behind the end; weights (B, T, S)."""
         logs, weights = self.distributions(batch)
         return of_target(logs, batch), weights
+
+    def posterior(self, batch: Batch) -> Tensor:
+        """Where each of the given target words came from, now that it is known, (B, T, S): see `posterior`.
+
+        Raises:
+            RecipeError: the model has no attention.
+        """
+        assert batch.target is not None
+        return posterior(self, batch, _inputs(batch.target))
 
     def forward(
         self, batch: Batch, *, label_smoothing: float = 0.0, own_words: float = 0.0, guided_attention: float = 0.0

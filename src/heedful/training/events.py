@@ -27,6 +27,7 @@ class Validated(NamedTuple):
     dev_loss: float  # the same on the development data
     scores: dict[str, float]  # from real decoding
     best: bool  # by the recipe's metric
+    health: dict[str, float]  # of the attention: see `heedful.diagnosis.attention_health`; NaN is not known
 
 
 class Reporter(Protocol):

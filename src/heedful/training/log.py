@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from pathlib import Path
 from typing import Any
 
+from heedful.diagnosis import HEALTH
 from heedful.errors import RunError
 from heedful.files import write_atomically
 from heedful.runs import LOG
 from heedful.training.events import Validated
 from heedful.training.validate import SCORES
 
-COLUMNS = ("updates", "epoch", "seconds", "learning_rate", "train_loss", "dev_loss", *SCORES, "best")
+COLUMNS = (
+    *("updates", "epoch", "seconds", "learning_rate", "train_loss", "dev_loss"),
+    *SCORES,
+    "best",
+    *(f"attention_{name}" for name in HEALTH),
+)
 
 
 class Log:
@@ -65,12 +72,14 @@ class Log:
             round(validated.dev_loss, 4),
         )
         scores = (round(validated.scores[name], 3) for name in SCORES)
-        self.rows.append([*values, *scores, int(validated.best)])
+        health = (_number(validated.health.get(name, math.nan)) for name in HEALTH)
+        self.rows.append([*values, *scores, int(validated.best), *health])
         self._save()
         if self._wants_board:
             board = self._board = self._board or _board(self.path.parent)
             for name, value in zip(COLUMNS, self.rows[-1], strict=True):
-                board.add_scalar(name, float(value), validated.updates)
+                if value != "":
+                    board.add_scalar(name, float(value), validated.updates)
             board.flush()
 
     def _save(self) -> None:
@@ -82,6 +91,11 @@ class Log:
         """End TensorBoard's file."""
         if self._board is not None:
             self._board.close()
+
+
+def _number(value: float) -> float | str:
+    """What is not known is an empty cell."""
+    return "" if math.isnan(value) else round(value, 4)
 
 
 def _board(folder: Path) -> Any:

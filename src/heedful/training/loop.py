@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from heedful.data.batches import Example, collate, plan
+from heedful.diagnosis import not_formed
 from heedful.errors import TrainingError
 from heedful.model import Loss, Model
 from heedful.predictor import to_device
@@ -44,6 +45,7 @@ class Loop:
     log: Log
     reporter: Reporter
     progress: Progress = field(default_factory=Progress)
+    _warned: bool = False
     _rates: list[tuple[float, int]] = field(default_factory=list)
 
     def restore(self) -> None:
@@ -176,13 +178,23 @@ class Loop:
             progress.bad_validations += 1
         progress.seconds = self._seconds()
         train_loss = progress.loss_total / max(progress.loss_tokens, 1)
-        looked = Validated(progress.updates, epochs, progress.seconds, train_loss, dev_loss, scores, best)
+        health = self.validator.health(self.model)
+        looked = Validated(progress.updates, epochs, progress.seconds, train_loss, dev_loss, scores, best, health)
         progress.validated_at, progress.validated_updates = epochs, progress.updates
         progress.loss_total, progress.loss_tokens = 0.0, 0
         if self.accelerator.is_main_process:
             self.log.write(looked, progress.learning_rate)
         self._save()
         self.reporter.validated(looked)
+        self._warn(health)
+
+    def _warn(self, health: Mapping[str, float]) -> None:
+        """Once, if attention has not formed after a third of the budget: the loss alone may fall for long without it."""
+        if not self._warned and health and self._share(len(self._plan())) >= 1 / 3 and (sentence := not_formed(health)):
+            self._warned = True
+            self.reporter.message(
+                f"warning: {sentence}. It may still form; heedful diagnose says more, and what to try"
+            )
 
     def _save(self) -> None:
         if self.accelerator.is_main_process:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from heedful.recipes.load import Settings
 from heedful.runs import load_description, make_model, prepare_folder, save_description, save_recipe
 from heedful.training.checkpoint import Store
 from heedful.training.events import Reporter, Silent
-from heedful.training.guide import guided, links_of_lines
+from heedful.training.guide import Guide
 from heedful.training.log import Log
 from heedful.training.loop import Loop
 from heedful.training.optimisers import make_optimiser
@@ -55,7 +55,7 @@ def train(
     if not accelerator.is_main_process:
         reporter = Silent()
     corpus = _corpus(pairs, recipe.data, reporter)
-    guide = None if links is None else links_of_lines(links, corpus)
+    guide = None if links is None else Guide.read(links, corpus)
     train_pairs, dev_pairs = _parts(corpus, dev, recipe.data, reporter)
     train_pairs = _short_enough(train_pairs, recipe.data, reporter)
     codec = described.codec if described else make_codec(train_pairs, recipe.data)
@@ -67,19 +67,13 @@ def train(
         greedy_predictor(model, codec, recipe)
         examples = encode(train_pairs, codec)
         if guide is not None:
-            if not model.has_attention:
-                raise RecipeError("links guide attention, and the model has none (fusion 'none')")
-            name = os.fspath(links or "")
-            examples = guided(examples, train_pairs, guide, codec, convention=model.row_convention, name=name)
+            examples = guide.onto(examples, train_pairs, codec, model)
         if described is None and accelerator.is_main_process:
             save_description(prepare_folder(out, overwrite=overwrite), recipe, codec)
         accelerator.wait_for_everyone()
         _report_sizes(train_pairs, dev_pairs, codec, reporter)
         _report_rarity(train_pairs, codec, reporter)
-        data = {"pairs": digest(train_pairs), "development pairs": digest(dev_pairs)}
-        if guide is not None:
-            data["links"] = digest([example.guide for example in examples])
-        loop = _loop(recipe, codec, model, Path(out), train_pairs, examples, dev_pairs, data, accelerator, reporter)
+        loop = _loop(recipe, codec, model, Path(out), train_pairs, examples, dev_pairs, accelerator, reporter)
         if resume:
             loop.restore()
             if accelerator.is_main_process:
@@ -98,12 +92,14 @@ def _loop(
     train_pairs: Sequence[Pair],
     examples: Sequence[Example],
     dev_pairs: Sequence[Pair],
-    data: Mapping[str, str],
     accelerator: Any,
     reporter: Reporter,
 ) -> Loop:
     reporter.message(f"{sum(p.numel() for p in model.parameters()):,} parameters on {accelerator.device}")
     wrapped, optimiser = accelerator.prepare(model, make_optimiser(model, recipe.train))
+    data = {"pairs": digest(train_pairs), "development pairs": digest(dev_pairs)}
+    if any(example.guide for example in examples):
+        data["links"] = digest([example.guide for example in examples])
     return Loop(
         accelerator=accelerator,
         model=model,

@@ -11,11 +11,15 @@ import torch
 from heedful.data.batches import Example, collate, in_order
 from heedful.data.codec import Codec
 from heedful.data.pairs import Pair
+from heedful.diagnosis import attention_health
 from heedful.errors import TrainingError
 from heedful.evaluation import evaluate_texts
 from heedful.model import Model
 from heedful.predictor import Predictor, to_device
 from heedful.recipes import Recipe, with_options
+
+_LOOKED_AT = 200
+"""Alignments whose measures are a curve's next point: enough for a mean, a moment's work."""
 
 SCORES = ("sequence_error", "token_error", "word_error", "bleu", "chrf")
 
@@ -52,6 +56,19 @@ class Validator:
             return loss, self._scores(model)
         finally:
             model.train(training)
+
+    def health(self, model: Model) -> dict[str, float]:
+        """Measures of the attention on some of the pairs, see `heedful.diagnosis.attention_health`; none without one."""
+        if not model.has_attention:
+            return {}
+        training = model.training
+        model.eval()
+        try:
+            predictor = greedy_predictor(model, self.codec, self.recipe)
+            forced = predictor.force(spread(self.pairs, _LOOKED_AT))
+        finally:
+            model.train(training)
+        return attention_health(answer.alignment for answer in forced if answer.alignment is not None)
 
     def _loss(self, model: Model) -> float:
         codec = self.codec

@@ -1,0 +1,79 @@
+"""Interventions: normalisers that put other weights in the place of a model's own, to see what it needs them for.
+
+They are put in by ``model.with_normaliser(...)``. Masks hold as ever, a row with nothing to attend to stays all zeros,
+and what a local scope multiplies its weights by comes afterwards, as it does to a model's own weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from heedful.attention.normalisers import Normaliser
+
+
+class Uniform(Normaliser):
+    """alpha_j = 1 / n for the n positions that the mask allows, whatever the scores."""
+
+    def distribute(self, scores: Tensor) -> Tensor:
+        there = (scores > torch.finfo(scores.dtype).min).to(scores.dtype)  # masked ones are the smallest number
+        return there / there.sum(-1, keepdim=True).clamp(min=1.0)
+
+
+class ArgMax(Normaliser):
+    """alpha_j = 1 where the score is largest (the first of equals), else 0."""
+
+    def distribute(self, scores: Tensor) -> Tensor:
+        return torch.zeros_like(scores).scatter(-1, scores.argmax(-1, keepdim=True), 1.0)
+
+
+class Shuffled(Normaliser):
+    """The weights that another sentence of the batch has at the same step: of sentence b, those of sentence b + 1.
+
+    The same position of the other sentence gives its weight; where that is longer, what lies outside is lost and the
+    rest grows. A row that loses all so is uniform, one that has nothing to lose stays all zeros. A batch of one has no
+    other sentence, and keeps its own.
+
+    Args:
+        base: the model's own normaliser.
+    """
+
+    def __init__(self, base: Normaliser) -> None:
+        super().__init__()
+        self.base = base
+
+    def forward(self, scores: Tensor, mask: Tensor) -> Tensor:
+        other = self.base(scores, mask).roll(-1, dims=0)
+        kept = other * mask
+        sums = kept.sum(-1, keepdim=True)
+        even = (mask / mask.sum(-1, keepdim=True).clamp(min=1)).to(kept.dtype)
+        lost = torch.where(other.sum(-1, keepdim=True) > 0, even, 0.0)
+        return torch.where(sums > 0, kept / sums, lost)
+
+    def distribute(self, scores: Tensor) -> Tensor:
+        return self.base.distribute(scores)
+
+
+class Observed(Normaliser):
+    """The model's own weights; before they are used, ``tell(scores, mask, weights)`` is called with them.
+
+    Args:
+        base: the model's own normaliser.
+        tell: scores and weights are (B, T, S), the mask bool that broadcasts to them; once a call, that is once for all
+            steps or once a step.
+    """
+
+    def __init__(self, base: Normaliser, tell: Callable[[Tensor, Tensor, Tensor], object]) -> None:
+        super().__init__()
+        self.base = base
+        self.tell = tell
+
+    def forward(self, scores: Tensor, mask: Tensor) -> Tensor:
+        weights = self.base(scores, mask)
+        self.tell(scores, mask, weights)
+        return weights
+
+    def distribute(self, scores: Tensor) -> Tensor:
+        return self.base.distribute(scores)

@@ -1,0 +1,141 @@
+"""What the model answers on its own: how right by length, and whether it falls apart late in long answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from heedful.answers import Prediction
+from heedful.data.pairs import Pair
+
+Tokens = list[str]
+
+
+class Bucket(NamedTuple):
+    """Pairs whose sources are of about one length."""
+
+    shortest: int  # source tokens
+    longest: int
+    pairs: int
+    sequence_error: float  # percent of answers that are not the target
+    token_error: float  # edits in percent of the targets' tokens
+
+
+def errors(targets: Sequence[Tokens], answers: Sequence[Tokens]) -> tuple[float, float]:
+    """(sequence error, token error) in percent, each line by itself."""
+    from rapidfuzz.distance import Levenshtein
+
+    wrong = sum(target != answer for target, answer in zip(targets, answers, strict=True))
+    edits = sum(Levenshtein.distance(target, answer) for target, answer in zip(targets, answers, strict=True))
+    return 100 * wrong / len(targets), 100 * edits / max(sum(map(len, targets)), 1)
+
+
+def by_length(lengths: Sequence[int], targets: Sequence[Tokens], answers: Sequence[Tokens]) -> list[Bucket]:
+    """Errors in at most four parts of the pairs, cut at the quartiles of the sources' lengths; each line by itself."""
+    cuts = sorted({int(cut) for cut in np.quantile(lengths, (0.25, 0.5, 0.75, 1.0), method="inverted_cdf")})
+    places = np.searchsorted(cuts, lengths)
+    buckets = []
+    for number in range(len(cuts)):
+        members = np.flatnonzero(places == number).tolist()
+        found = errors([targets[place] for place in members], [answers[place] for place in members])
+        own = [lengths[place] for place in members]
+        buckets.append(Bucket(min(own), max(own), len(own), *found))
+    return buckets
+
+
+def halves(targets: Sequence[Tokens], answers: Sequence[Tokens], finished: Sequence[bool]) -> dict[str, float]:
+    """Errors in the first and the second half of the longer targets: half of the pairs, of six tokens or more.
+
+    - ``early_error``, ``late_error``: edits from the target to the answer whose place is in the first, in the second
+      half of the target, over the tokens of that half; of one target no more edits than it has tokens there.
+    - ``late_excess``: late_error - early_error.
+    - ``skips``: the share of the tokens of second halves that are left out.
+    - ``repeats``: the share of three tokens in a row in second halves of answers that stood in the same answer before,
+      less the same of the targets.
+    - ``early_stops``: the share of answers that have less than four fifths of the target's length.
+    - ``overruns``: the share of answers of more than five fourths of it, or cut at the length limit.
+
+    All are NaN where there are no such pairs.
+    """
+    from rapidfuzz.distance import Levenshtein
+
+    lengths = [len(target) for target in targets]
+    least = max(6, float(np.median(lengths)))
+    long = [place for place, length in enumerate(lengths) if length >= least]
+    edited, tokens, skipped = [0, 0], [0, 0], 0
+    repeats, stops, overruns = [], [], []
+    for place in long:
+        target, answer = targets[place], answers[place]
+        middle = len(target) / 2
+        late = [position >= middle for position in range(len(target))]
+        own, edits = (late.count(False), late.count(True)), [0, 0]
+        for operation in Levenshtein.editops(target, answer):
+            is_late = operation.src_pos >= middle
+            edits[is_late] += 1
+            skipped += is_late and operation.tag == "delete"
+        tokens = [total + size for total, size in zip(tokens, own, strict=True)]
+        edited = [total + min(pair) for total, *pair in zip(edited, edits, own, strict=True)]
+        repeats.append(_repeated(answer) - _repeated(target))
+        stops.append(len(answer) < 0.8 * len(target))
+        overruns.append(len(answer) > 1.25 * len(target) or not finished[place])
+    if not long:
+        names = (
+            "early_error",
+            "late_error",
+            "late_excess",
+            "skips",
+            "repeats",
+            "early_stops",
+            "overruns",
+        )
+        return dict.fromkeys(names, float("nan"))
+    early, late_error = (total / size for total, size in zip(edited, tokens, strict=True))
+    return {
+        "early_error": early,
+        "late_error": late_error,
+        "late_excess": late_error - early,
+        "skips": skipped / tokens[1],
+        "repeats": float(np.mean(repeats)),
+        "early_stops": float(np.mean(stops)),
+        "overruns": float(np.mean(overruns)),
+    }
+
+
+def _repeated(tokens: Tokens) -> float:
+    """Of the threes in the second half, the share that stood before."""
+    threes = [tuple(tokens[place : place + 3]) for place in range(len(tokens) - 2)]
+    late = range(len(threes) // 2, len(threes))
+    return sum(threes[place] in threes[:place] for place in late) / len(late) if late else 0.0
+
+
+def own_answers(
+    pairs: Sequence[Pair],
+    answers: Sequence[Prediction],
+    *,
+    source_split: Callable[[str], Tokens],
+    target_split: Callable[[str], Tokens],
+) -> tuple[list[Bucket], dict[str, float]]:
+    """`by_length` and `halves` of greedy answers."""
+    targets = [target_split(pair.target or "") for pair in pairs]
+    texts = [target_split(answer.text) for answer in answers]
+    lengths = [len(source_split(pair.source)) for pair in pairs]
+    return by_length(lengths, targets, texts), halves(targets, texts, [answer.finished for answer in answers])
+
+
+def losses_by_half(forced: Sequence[Prediction]) -> dict[str, float]:
+    """``early_loss``, ``late_loss``, ``late_loss_excess``: the loss under teacher forcing in the halves of the longer
+    targets, in nats a token; and by how much it is larger in the second.
+
+    Longer ones as in `halves`; the end symbol is not counted.
+    """
+    rows = [np.array(prediction.token_scores[:-1]) for prediction in forced]
+    least = max(6, float(np.median([len(row) for row in rows])))
+    long = [row for row in rows if len(row) >= least]
+    if not long:
+        return dict.fromkeys(("early_loss", "late_loss", "late_loss_excess"), float("nan"))
+    early = np.concatenate([row[: (len(row) + 1) // 2] for row in long])
+    late = np.concatenate([row[(len(row) + 1) // 2 :] for row in long])
+    found = {"early_loss": -float(early.mean()), "late_loss": -float(late.mean())}
+    return {**found, "late_loss_excess": found["late_loss"] - found["early_loss"]}

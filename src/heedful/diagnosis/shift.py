@@ -1,0 +1,116 @@
+"""Do rows of attention belong to the word they are said to belong to? Both conventions are measured."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+
+from heedful.alignment import Alignment
+from heedful.answers import Prediction
+from heedful.data.batches import Example
+from heedful.diagnosis import thresholds as at
+from heedful.diagnosis.subject import Subject
+
+MOST_CHANGED = 3000
+"""Sentences with a word replaced; where sources are long, fewer of them are looked at."""
+
+Needed = Mapping[int, frozenset[int]]
+"""Target word -> the source words that it is about; target words of which nothing is known are not there."""
+
+
+def needed(subject: Subject, forced: Sequence[Prediction], *, seed: int = 1) -> list[Needed]:
+    """Which source word the model itself needs for each target word, found without a look at its attention.
+
+    Each source word in turn is replaced by one drawn from the other sources (leaving one out: Li, Monroe and Jurafsky
+    2016, section 3, with a word in its place). The target word whose log-probability falls by at least
+    `thresholds.NEEDED` nats, and by more than twice as much as by the replacing of any other source word, needs the
+    replaced one. This tells of the word that is *written*, whatever the convention of rows is said to be.
+    """
+    draw = random.Random(seed)
+    examples = subject.examples()
+    known = [token for example in examples for token, place in zip(*example.source[:2], strict=True) if place]
+    changed, about = [], []
+    for example in examples:
+        if len(changed) >= MOST_CHANGED:
+            break
+        ids, positions, _ = example.source
+        for column, place in enumerate(positions):
+            others = [token for token in draw.choices(known, k=8) if token != ids[column]]
+            if place and others:
+                source = example.source._replace(ids=[*ids[:column], others[0], *ids[column + 1 :]])
+                changed.append(Example(source, example.target, len(about)))
+                about.append((example.index, place - 1))
+    falls = [np.zeros((len(example.target or ()) - 1, len(example.source.ids))) for example in examples]
+    for batch, members in subject.batches(changed):
+        with torch.inference_mode():
+            logs = subject.model.force(batch)[0].cpu().double().numpy()
+        for row, member in zip(logs, members, strict=True):
+            pair, word = about[member.index]
+            own = np.array(forced[pair].token_scores[:-1])
+            falls[pair][:, word] = own - row[: len(own)]
+    return [_clear(matrix) for matrix in falls]
+
+
+def _clear(falls: np.ndarray) -> Needed:
+    """The rows of which one source word is plainly the one."""
+    found = {}
+    for row, values in enumerate(falls):
+        *_, second, best = np.sort(values) if len(values) > 1 else (0.0, *values)
+        if best >= at.NEEDED and second <= best / 2:
+            found[row] = frozenset([int(values.argmax())])
+    return found
+
+
+class Fits(NamedTuple):
+    """How often the most attended source word is one that the target word is about, reading rows one way or another."""
+
+    words: int  # how many target words were looked at
+    own: float  # as the model says: its convention, and the word itself
+    predicted: float  # row t is about the word that step t writes
+    input: float  # row t is about the word that step t reads
+    ahead: float  # row t is about the word that step t + 1 writes
+    left: float  # in the model's convention, the word to the left of the most attended one
+    right: float  # to the right
+
+    def best_other(self, convention: str) -> tuple[float, str]:
+        """The best reading that is not the model's own, and its name; of equals a convention rather than a neighbour."""
+        readings = {name: getattr(self, name) for name in ("predicted", "input", "ahead", "left", "right")}
+        del readings[convention]
+        best = max(readings, key=readings.__getitem__)
+        return readings[best], best
+
+
+def fits(alignments: Sequence[Alignment], words: Sequence[Needed]) -> Fits:
+    """All readings over the same target words: not the first, ahead of whose row there is none."""
+    counts = dict.fromkeys(("predicted", "input", "ahead", "left", "right"), 0)
+    total = 0
+    convention = "predicted"
+    for alignment, wanted in zip(alignments, words, strict=True):
+        convention = alignment.convention
+        own = 0 if convention == "predicted" else 1
+        peaks = _peaks(alignment)
+        last = len(alignment.target) - 1
+        for word, sources in wanted.items():
+            if not 1 <= word < last or any(peaks[word + step] is None for step in (-1, 0, 1)):
+                continue
+            total += 1
+            counts["ahead"] += peaks[word - 1] in sources
+            counts["predicted"] += peaks[word] in sources
+            counts["input"] += peaks[word + 1] in sources
+            counts["left"] += (peaks[word + own] or 0) - 1 in sources
+            counts["right"] += (peaks[word + own] or 0) + 1 in sources
+    shares = {name: count / total if total else float("nan") for name, count in counts.items()}
+    return Fits(total, shares[convention], **shares)
+
+
+def _peaks(alignment: Alignment) -> list[int | None]:
+    """The most attended source word of every row, from 0; None where no word has any weight."""
+    words = np.flatnonzero(np.array(alignment.source_positions))
+    weights = alignment.weights[:, words]
+    if not len(words):
+        return [None] * len(weights)
+    return [int(row.argmax()) if row.max() > 0 else None for row in weights]

@@ -1,0 +1,92 @@
+"""Where a word came from once it is known: Bayes' rule, word by word and position by position."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from heedful.attention.normalisers import Normaliser
+from heedful.ensemble import Ensemble
+from heedful.errors import RecipeError
+
+from .cases import ATTENTIONS, FUSIONS, close, make, name_of, one, random_batch
+
+MODELS = [name for name in FUSIONS if not name.startswith("none")]
+
+
+class LookThere(Normaliser):
+    """A model's own weights, but at one step all weight on one position."""
+
+    def __init__(self, base: Normaliser, step: int, position: int) -> None:
+        super().__init__()
+        self.base, self.step, self.position, self.seen = base, step, position, 0
+
+    def forward(self, scores, mask):
+        weights = self.base(scores, mask).clone()
+        row = self.step - self.seen
+        self.seen += weights.shape[1]
+        if 0 <= row < weights.shape[1]:
+            weights[:, row] = 0
+            weights[:, row, self.position] = 1
+        return weights
+
+    def distribute(self, scores):
+        raise AssertionError
+
+
+def by_hand(model, batch):
+    """(T, S) of a batch of one: every step and every position tried in a run of its own."""
+    words = batch.target.tokens[0].tolist()
+    logs, weights = model.distributions(batch)
+    table = torch.zeros(weights.shape[1:], dtype=torch.float64)
+    for step, word in enumerate(words):
+        for position in range(table.shape[1]):
+            there = model.with_normaliser(LookThere(model.attention.normaliser, step, position))
+            logs, _ = there.distributions(batch)
+            table[step, position] = weights[0, step, position] * logs[0, step, word].exp()
+    return table / table.sum(1, keepdim=True).clamp(min=1e-300)
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("cell", ["gru", "lstm"])
+@torch.no_grad()
+def test_bayes_rule_by_hand(name, cell):
+    model, batch = make(**FUSIONS[name], cell=cell, decoder_layers=2), random_batch()
+    found = model.posterior(batch)
+    for index in range(3):
+        alone = one(batch, index)
+        rows, columns = alone.target.tokens.shape[1], alone.sources[0].tokens.shape[1]
+        close(found[index, :rows, :columns], by_hand(model, alone))
+        assert not found[index, :, columns:].any()
+
+
+@pytest.mark.parametrize("attention", ATTENTIONS, ids=name_of)
+@torch.no_grad()
+def test_every_attention(attention):
+    """Rows sum to 1, or to 0 where a window holds nothing; nothing is where the model did not look."""
+    model, batch = make(**FUSIONS["early"], **attention), random_batch()
+    found = model.posterior(batch)
+    _, weights = model.distributions(batch)
+    close(found.sum(-1), (weights.sum(-1) > 0).double())
+    assert not found[weights == 0].any()
+
+
+@torch.no_grad()
+def test_where_the_words_say_nothing_the_weights_remain():
+    """If a word is as likely wherever the model looks, nothing is learned from it."""
+    model, batch = make(**FUSIONS["late"]), random_batch()
+    model.decoder.fusion.combine.weight[:, : model.encoder.value_size] = 0  # the context is not heard
+    close(model.posterior(batch), model.distributions(batch)[1])
+
+
+@torch.no_grad()
+def test_an_ensembles_is_the_mean():
+    models = [make(**FUSIONS["early"], seed=1), make(**FUSIONS["late"], seed=2), make(**FUSIONS["none"], seed=3)]
+    batch = random_batch()
+    mean = (models[0].posterior(batch) + models[1].posterior(batch)) / 2
+    close(Ensemble(models).posterior(batch), mean)
+
+
+def test_without_attention_there_is_none():
+    with pytest.raises(RecipeError, match="fusion 'none'"):
+        make(**FUSIONS["none"]).posterior(random_batch())
