@@ -14,7 +14,21 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from heedful.alignment import Alignment
     from heedful.answers import Prediction
-    from heedful.api import Run, align, average, evaluate, load, predict, score, train
+    from heedful.api import (
+        Run,
+        aer,
+        align,
+        average,
+        diagnose,
+        evaluate,
+        load,
+        look,
+        predict,
+        score,
+        symmetrise,
+        trace,
+        train,
+    )
     from heedful.errors import HeedfulError
 
 __version__ = "0.1.0"
@@ -24,7 +38,24 @@ _HOMES = {
     "Alignment": "heedful.alignment",
     "HeedfulError": "heedful.errors",
     "Prediction": "heedful.answers",
-    **dict.fromkeys(("Run", "align", "average", "evaluate", "load", "predict", "score", "train"), "heedful.api"),
+    **dict.fromkeys(
+        (
+            "Run",
+            "aer",
+            "align",
+            "average",
+            "diagnose",
+            "evaluate",
+            "load",
+            "look",
+            "predict",
+            "score",
+            "symmetrise",
+            "trace",
+            "train",
+        ),
+        "heedful.api",
+    ),
 }
 
 __all__ = [
@@ -32,12 +63,17 @@ __all__ = [
     "HeedfulError",
     "Prediction",
     "Run",
+    "aer",
     "align",
     "average",
+    "diagnose",
     "evaluate",
     "load",
+    "look",
     "predict",
     "score",
+    "symmetrise",
+    "trace",
     "train",
 ]
 

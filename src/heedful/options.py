@@ -14,6 +14,18 @@ EnsembleAverage = Literal["probabilities", "log_probabilities"]
 """How runs that answer as one agree: by the arithmetic mean of their probabilities, or by the geometric mean, which is
 made to sum to 1 again."""
 
+Convention = Literal["predicted", "input"]
+"""Which target word a row of attention weights is about: the one that its step writes, or the one that it has just read
+(Luong, Pham and Manning 2015, footnote 14)."""
+
+LinkRule = Literal["argmax", "threshold", "relative", "one_to_one"]
+"""Which weights are links. argmax: the largest of each row. threshold: all of at least the threshold. relative: all of
+at least the threshold times the largest of their row. one_to_one: the largest of all, then the largest in another row
+and another column, and so on."""
+
+Symmetrisation = Literal["intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and"]
+"""How the links of two directions become one set; see `heedful.alignment.symmetrise`."""
+
 
 class ScoringOptions(TypedDict, total=False):
     """What an answer's score is: keyword arguments of `heedful.score`, and of all that takes `SearchOptions`."""

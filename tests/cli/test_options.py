@@ -12,12 +12,30 @@ from heedful.cli.commands import app
 from heedful.options import ScoringOptions, SearchOptions, option_types
 from heedful.recipes import PredictRecipe
 
+VERBS = ["train", "predict", "evaluate", "score", "align", "average", "symmetrise", "aer", "trace", "look", "diagnose"]
 # What one side has and the other has not, or has under another name, and why.
 CLI_ONLY = {
-    "predict": {"file": "stands for texts", "json": "a function returns objects"},
+    "predict": {
+        "file": "stands for texts",
+        "json": "a function returns objects",
+        "with_weights": "a function's objects have their alignments",
+    },
     "evaluate": {"json": "a function returns an object"},
     "score": {"json": "a function returns objects"},
-    "align": {"plot": "heedful.plots.save draws", "line": "goes with plot", "json": "a function returns objects"},
+    "align": {
+        **dict.fromkeys(("links", "threshold", "swap"), "Alignment.pharaoh and Alignment.links take them"),
+        "out": "heedful.alignment.save_alignments writes",
+        "plot": "heedful.plots.save draws",
+        "line": "goes with plot",
+        "json": "a function returns objects",
+    },
+    "aer": {"json": "a function returns an object"},
+    "diagnose": {"json": "a function returns an object"},
+    "trace": {
+        "digits": "a function returns an object",
+        "weights": "Trace.weights",
+        "json": "a function returns an object",
+    },
 }
 PYTHON_ONLY = {
     "train": {"reporter": "the command line brings its own"},
@@ -25,11 +43,13 @@ PYTHON_ONLY = {
     "evaluate": {"progress": "the command line brings its own", "message": "the same"},
     "score": {"progress": "the command line brings its own", "message": "the same"},
     "align": {"progress": "the command line brings its own", "message": "the same"},
+    "look": {"progress": "the command line brings its own", "message": "the same"},
+    "diagnose": {"progress": "the command line brings its own", "message": "the same"},
 }
 # What Python takes as keywords of a kind, the command line has as options of the same names.
-KINDS = {"predict": SearchOptions, "evaluate": SearchOptions, "score": ScoringOptions}
+KINDS = {"predict": SearchOptions, "evaluate": SearchOptions, "score": ScoringOptions, "look": SearchOptions}
 # An option that may be repeated is a list, which Typer wants to be None when it is not there.
-NO_DEFAULT = {("train", "set"): (None, ())}
+NO_DEFAULT = {("train", "set"): (None, ()), ("look", "line"): (None, ())}
 
 
 def commands() -> dict:
@@ -37,7 +57,7 @@ def commands() -> dict:
     return dict(group.commands)  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("verb", ["train", "predict", "evaluate", "score", "align", "average"])
+@pytest.mark.parametrize("verb", VERBS)
 def test_same_names_and_defaults(verb):
     (callback,) = [command.callback for command in app.registered_commands if command.callback.__name__ == verb]
     ours = dict(inspect.signature(callback).parameters)
@@ -58,7 +78,7 @@ def test_same_names_and_defaults(verb):
         assert (ours[name].default, theirs[name].default) == expected, name
 
 
-@pytest.mark.parametrize("verb", ["train", "predict", "evaluate", "score", "align", "average"])
+@pytest.mark.parametrize("verb", VERBS)
 def test_flags_are_the_names(verb):
     """`n_best` is --n-best; whatever comes first in Python is an argument without a flag."""
     parameters = inspect.signature(getattr(heedful, verb)).parameters
@@ -90,8 +110,8 @@ def test_a_recipe_has_every_search_option():
 
 
 def test_the_verbs_are_the_functions():
-    assert set(commands()) == {"train", "predict", "evaluate", "score", "align", "average", "demo", "recipes"}
-    assert {"train", "predict", "evaluate", "score", "align", "average"} <= set(heedful.__all__)
+    assert set(commands()) == {*VERBS, "demo", "recipes"}
+    assert set(VERBS) <= set(heedful.__all__)
 
 
 def test_run_has_the_parameters_of_predict():

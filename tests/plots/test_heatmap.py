@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import subprocess
 import sys
@@ -20,7 +21,9 @@ from matplotlib.image import imread
 from heedful.alignment import START_LABEL, Alignment
 from heedful.errors import DataError, RunError, SizeError
 from heedful.plots import MissingGlyphWarning, draw, save, save_many
+from heedful.plots.colours import THEMES, ramp
 from heedful.plots.fonts import families_for
+from heedful.plots.sizes import fits
 
 DEVANAGARI, TOKYO, SHALOM = "नमस्ते", "東京", "שלום"
 
@@ -71,7 +74,7 @@ def test_single_cell_stands_at_its_two_labels() -> None:
 def dark_box(path: Path) -> tuple[int, int, int, int]:
     """First and last row, first and last column of the pixels with weight 1, colour bar aside."""
     pixels = imread(path)[..., :3]
-    dark = np.abs(pixels - matplotlib.colormaps["Blues"](1.0)[:3]).max(axis=-1) < 0.01
+    dark = np.abs(pixels - ramp(THEMES["light"])[-1] / 255).max(axis=-1) < 0.01
     rows, columns = np.nonzero(dark[:, : int(0.75 * dark.shape[1])])
     return int(rows.min()), int(rows.max()), int(columns.min()), int(columns.max())
 
@@ -205,6 +208,49 @@ def test_a_font_with_the_glyph_is_found(tmp_path: Path) -> None:
     assert families_for(["\U000e0041"]) == (["sans-serif"], "")  # an invisible tag letter: nothing is lacking
 
 
+def test_a_font_of_medium_weight_is_found_where_no_regular_one_has_the_letter(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some scripts are only there in such a font."""
+    fonts = font_manager.fontManager.ttflist
+    [stix] = [e for e in fonts if e.name == "STIXGeneral" and e.style == "normal" and e.weight == 400][:1]
+    [dejavu] = [e for e in fonts if e.name == "DejaVu Sans" and e.style == "normal" and e.weight == 400][:1]
+    own = [set(font_manager.get_font(entry.fname).get_charmap()) for entry in (stix, dejavu)]
+    letter = chr(min(code for code in own[0] - own[1] if chr(code).isalpha()))
+    medium = dataclasses.replace(stix, name="Medium", weight=500)
+    bold = dataclasses.replace(stix, name="Bold", weight=700)
+    monkeypatch.setattr(font_manager.fontManager, "ttflist", [dejavu, bold, medium])
+    assert families_for([letter]) == (["sans-serif", "Medium"], "")
+    monkeypatch.setattr(font_manager.fontManager, "ttflist", [dejavu, medium, stix])
+    assert families_for([letter]) == (["sans-serif", "STIXGeneral"], "")
+    monkeypatch.setattr(font_manager.fontManager, "ttflist", [dejavu, bold])
+    assert families_for([letter]) == (["sans-serif"], letter)
+
+
+@pytest.mark.parametrize("name", ["light", "dark"])
+def test_themes_colour_cells_paper_and_labels(tmp_path: Path, name: str) -> None:
+    theme = THEMES[name]
+    axes = draw(single(), title="one", theme=name)
+    cells = np.rint(255 * np.asarray(axes.images[0].to_rgba(single().weights)))[..., :3]
+    np.testing.assert_array_equal(cells[1, 2], ramp(theme)[255])
+    np.testing.assert_array_equal(cells[0, 0], ramp(theme)[0])
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    assert matplotlib.colors.to_hex(figure.get_facecolor()) == theme.paper
+    inks = {t.get_color() for t in (axes.title, *axes.get_xticklabels(), *axes.get_yticklabels())}
+    assert inks == {theme.ink}
+    save(single(), tmp_path / "map.png", theme=name)
+    corner = imread(tmp_path / "map.png")[0, 0, :3]
+    assert matplotlib.colors.to_hex(corner) == theme.paper
+
+
+def test_unknown_themes_are_named(tmp_path: Path) -> None:
+    for action in (lambda: draw(single(), theme="drak"), lambda: save(single(), tmp_path / "map.png", theme="drak")):
+        with pytest.raises(DataError, match="unknown theme 'drak'; did you mean 'dark'"):
+            action()
+    with pytest.raises(DataError, match="unknown theme"):
+        draw(single(), Figure().subplots(), theme="drak")
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize("name", ["map.pdf", "map", "map.svg.gz"])
 def test_other_suffixes_are_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(DataError, match=rf"{name}: .*\.png or \.svg, got the suffix"):
@@ -292,6 +338,9 @@ def test_titles_must_match_and_something_must_be_drawn(tmp_path: Path) -> None:
 def test_long_labels_are_turned_and_short_ones_are_not() -> None:
     assert {t.get_rotation() for t in draw(diagonal(["a", "bc"])).get_xticklabels()} == {0}
     assert {t.get_rotation() for t in draw(diagonal(["a", "reading"])).get_xticklabels()} == {90}
+    # What is one sign for its reader takes the room of one.
+    assert fits(["क्ष्म", "e\u0301", "👍🏽", "👩‍👩‍👧‍👦"], 0.2)
+    assert not fits(["कषत", "éé", "👍👍"], 0.2)
 
 
 def test_size_grows_with_the_tokens() -> None:

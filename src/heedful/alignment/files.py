@@ -58,7 +58,7 @@ def write_text(path: str | os.PathLike[str], lines: Iterable[str]) -> None:
     """
     data = "".join(f"{line}\n" for line in lines).encode("utf-8", "backslashreplace")
     packed = os.fspath(path).lower().endswith(".gz")
-    write_atomically(path, gzip.compress(data, mtime=0) if packed else data)  # the same content is the same file
+    write_atomically(path, gzip.compress(data, 6, mtime=0) if packed else data)  # the same content is the same file
 
 
 def _format(path: str | os.PathLike[str]) -> str:

@@ -6,17 +6,23 @@ import os
 
 from heedful.alignment import Alignment
 from heedful.api.run import Run, Runs, loaded
-from heedful.api.score import score
-from heedful.errors import RunError
-from heedful.notes import Message
-from heedful.options import EnsembleAverage
+from heedful.data.codec import Codec
+from heedful.data.pairs import Pair
+from heedful.data.tokens import Tokeniser
+from heedful.errors import RunError, SizeError
+from heedful.notes import Message, skipped
+from heedful.options import Convention, EnsembleAverage, ScoringOptions
 from heedful.predictor import Progress
+from heedful.training.train import read
 
 
 def align(
     run: Run | Runs,
     pairs: str | os.PathLike[str],
     *,
+    posterior: bool = False,
+    convention: Convention | None = None,
+    words: bool = False,
     batch_size: int | None = None,
     ensemble_average: EnsembleAverage = "probabilities",
     attention_temperature: float | None = None,
@@ -25,11 +31,18 @@ def align(
 ) -> list[Alignment]:
     """Where the model looks while it writes the given targets (forced decoding), pair by pair.
 
-    Where the run's ``data.bad_lines`` lets a line be skipped, its alignment is empty.
+    Where the run's ``data.bad_lines`` lets a line be skipped, its alignment is empty. An `Alignment` tells its links by
+    several rules (`Alignment.links`, `Alignment.pharaoh`); `heedful.alignment.save_alignments` writes them all.
 
     Args:
         run: as in `heedful.predict`.
         pairs: as in `heedful.train`.
+        posterior: tell where each word came from now that it is known, rather than where the model looked before it
+            wrote it: by Bayes' rule, see `heedful.model.posterior.posterior`. Slower, and usually the better links.
+        convention: read the rows as about the "predicted" or the "input" word, instead of as the model says: see
+            `Alignment.read_as`.
+        words: merge the pieces of words, on each side whose tokens are pieces (BPE, characters, graphemes), and leave
+            tags and end symbols out: see `Alignment.words`.
         batch_size: as in `heedful.predict`, as the next two.
         ensemble_average: see there.
         attention_temperature: see there.
@@ -39,19 +52,42 @@ def align(
     Raises:
         RunError: the run cannot be loaded, or its model has no attention.
         DataError: the pairs cannot be read.
+        SizeError: there is no such convention, or one is asked for beside `posterior`.
     """
     import numpy as np
 
+    if posterior and convention is not None:
+        raise SizeError("posterior alignments are always about the predicted word; leave convention out")
     run = loaded(run, ensemble_average)
     if not run.predictor.model.has_attention:
         raise RunError(f"{run.folder}: its model has no attention (fusion 'none'), so there is nothing to align")
-    forced = score(
-        run,
-        pairs,
-        batch_size=batch_size,
-        attention_temperature=attention_temperature,
-        progress=progress,
-        message=message,
-    )
     nothing = Alignment.of((), (), np.zeros((0, 0)))  # of a line that was skipped
-    return [prediction.alignment or nothing for prediction in forced]
+    if convention is not None:
+        nothing.read_as(convention)  # refused before the work, if there is none of that name
+    predictor = run.predictor.with_options({"attention_temperature": attention_temperature}, known=ScoringOptions)
+    corpus = read(pairs, run.recipe.data)
+    if message is not None and (text := skipped(corpus)):
+        message(text)
+    forced = predictor.force(corpus.pairs, batch_size=batch_size, posterior=posterior, progress=progress)
+    # A line for a line: what was skipped has nothing.
+    by_line = dict.fromkeys((line for line, _ in corpus.skipped), nothing)
+    for pair, prediction in zip(corpus.pairs, forced, strict=True):
+        alignment = prediction.alignment or nothing
+        if convention is not None:
+            alignment = alignment.read_as(convention)
+        by_line[pair.line] = _in_words(alignment, pair, run.codec) if words else alignment
+    return [by_line[line] for line in sorted(by_line)]
+
+
+def _in_words(alignment: Alignment, pair: Pair, codec: Codec) -> Alignment:
+    """The same over words; those of the texts are the labels."""
+    source, target = _in_pieces(codec.source_tokeniser), _in_pieces(codec.target_tokeniser)
+    if not source and not target:
+        return alignment.without_special()
+    side = "both" if source and target else "source" if source else "target"
+    return alignment.words(side=side, source_text=pair.source, target_text=pair.target)
+
+
+def _in_pieces(tokeniser: Tokeniser) -> bool:
+    """Whether its tokens are pieces of a text, spaces too, rather than the words of it."""
+    return "".join(tokeniser.labels("a b")) == "a b"

@@ -91,6 +91,9 @@ def predict(
     batch_size: BatchSize = None,
     ensemble_average: AverageBy = "probabilities",
     json: Json = False,
+    with_weights: Annotated[
+        bool, typer.Option("--with-weights", help="Each answer's whole alignment, not its links alone; implies --json.")
+    ] = False,
     search: SearchOptions = {},  # noqa: B006 - never changed
 ) -> None:
     """Answer each line of text: a line in, a line out, blank for blank."""
@@ -102,7 +105,8 @@ def predict(
         n_best=n_best,
         batch_size=batch_size,
         ensemble_average=ensemble_average,
-        as_json=json or n_best > 1,
+        as_json=json or with_weights or n_best > 1,
+        with_weights=with_weights,
         search=search,
     )
 

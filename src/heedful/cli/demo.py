@@ -1,4 +1,4 @@
-"""``heedful demo``: the main job on real data, from nothing to a heat map."""
+"""``heedful demo``: the main job on real data, from nothing to heat maps and a report."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from heedful.answers import Prediction
+    from heedful.api import Run
 
 WORDS = ("attention", "alignment", "knowledge", "psychology", "heedful")
 
@@ -37,10 +38,11 @@ def run_demo(out: str, *, minutes: float) -> None:
     predictions = run.predict(list(WORDS))
     for word, prediction in zip(WORDS, predictions, strict=True):
         print(f"  {word:12} {prediction.text}")
-    _draw(folder, predictions)
+    _draw(run, folder, predictions)
 
 
-def _draw(folder: Path, predictions: Sequence[Prediction]) -> None:
+def _draw(run: Run, folder: Path, predictions: Sequence[Prediction]) -> None:
+    import heedful
     from heedful.plots import save, save_many
 
     maps = folder / "heatmaps"
@@ -49,10 +51,12 @@ def _draw(folder: Path, predictions: Sequence[Prediction]) -> None:
     for word, alignment in zip(WORDS, alignments, strict=True):
         save(alignment, maps / f"{word}.png")
     save_many(alignments, maps / "all.png")
+    heedful.look(run, "cmudict:test", out=folder / "report.html", line="1-1000")
     print(f"\nWhere the model looked: {maps}/all.png, and one picture a word beside it.")
+    print(f"On a thousand words:    {folder}/report.html, for your browser; no network is needed.")
     print(f"The model:              {folder}")
     print("Try next:")
     print(f"  echo serendipity | .venv/bin/heedful predict {folder}")
     print(f"  .venv/bin/heedful predict {folder} --n-best 3 FILE")
-    print(f"  .venv/bin/heedful align {folder} cmudict:test --plot map.svg --line 7")
+    print(f"  .venv/bin/heedful look {folder} cmudict:test --line 7 --out map.svg")
     print("  .venv/bin/heedful train YOUR.tsv --out runs/mine")

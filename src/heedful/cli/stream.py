@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import sys
-import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
@@ -17,7 +16,6 @@ from heedful.errors import DataError
 if TYPE_CHECKING:
     from io import BufferedIOBase
 
-    from heedful.alignment import Alignment
     from heedful.answers import Prediction
     from heedful.api import Run
     from heedful.data.codec import Codec
@@ -37,6 +35,7 @@ def predict_lines(
     batch_size: int | None,
     ensemble_average: EnsembleAverage,
     as_json: bool,
+    with_weights: bool,
     search: SearchOptions,
 ) -> None:
     """Predict each line of `file` or of standard input, and write the answers to standard output as they come."""
@@ -59,7 +58,7 @@ def predict_lines(
             for pair, found in zip(pairs, answers, strict=True):
                 notes.add(pair, found)
             if as_json:
-                write(*(_object(pair, found, n_best) for pair, found in zip(pairs, answers, strict=True)))
+                write(*(_object(*each, n_best, with_weights) for each in zip(pairs, answers, strict=True)))
             else:
                 write(*(one_line(best.text) for best, *_ in answers))
 
@@ -67,55 +66,6 @@ def predict_lines(
 def one_line(text: str) -> str:
     """`text` with a space for each line break (LF, CR LF or CR), which would be the end of a line of output."""
     return re.sub("\r\n?|\n", " ", text)
-
-
-def align_lines(
-    run: str,
-    pairs: str,
-    *,
-    plot: Path | None,
-    line: int,
-    batch_size: int | None,
-    ensemble_average: EnsembleAverage,
-    attention_temperature: float | None,
-    as_json: bool,
-) -> None:
-    """Align each pair; write Pharaoh lines or JSON, and draw one pair."""
-    import heedful
-    from heedful.cli.show import Counter, note, say, write
-
-    with Counter("aligning") as progress:
-        alignments = heedful.align(
-            run,
-            pairs,
-            batch_size=batch_size,
-            ensemble_average=ensemble_average,
-            attention_temperature=attention_temperature,
-            progress=progress,
-            message=note,
-        )
-    if plot is not None:
-        if not 1 <= line <= len(alignments):
-            raise DataError(f"--line must be from 1 to {len(alignments)}, the number of lines, got {line}")
-        if not alignments[line - 1].target:
-            raise DataError(f"line {line} was skipped, so there is nothing to draw")
-        _draw(alignments[line - 1], plot)
-        say(f"{plot} shows line {line}")
-    for alignment in alignments:
-        links = alignment.pharaoh()
-        write(json.dumps({**alignment.to_json(), "links": links}, ensure_ascii=False) if as_json else links)
-
-
-def _draw(alignment: Alignment, plot: Path) -> None:
-    """Draw one alignment; that a font lacks letters is told like anything else."""
-    from heedful.cli.show import note
-    from heedful.plots import save
-
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        save(alignment, plot)
-    for warning in caught:
-        note(str(warning.message))
 
 
 def score_lines(
@@ -207,20 +157,23 @@ def _opened(file: Path | None) -> AbstractContextManager[BufferedIOBase]:
         raise DataError(f"{file}: cannot be read: {error.strerror or error}") from None
 
 
-def _object(pair: Pair, found: Sequence[Prediction], n_best: int) -> str:
-    answers = [_answer(prediction) for prediction in found]
+def _object(pair: Pair, found: Sequence[Prediction], n_best: int, with_weights: bool) -> str:
+    answers = [_answer(prediction, with_weights=with_weights) for prediction in found]
     head: dict[str, Any] = {"line": pair.line, "source": pair.source}
     whole = {**head, "answers": answers} if n_best > 1 else {**head, **answers[0]}
     return json.dumps(whole, ensure_ascii=False)
 
 
-def _answer(prediction: Prediction) -> dict[str, Any]:
+def _answer(prediction: Prediction, *, with_weights: bool = False) -> dict[str, Any]:
+    alignment = prediction.alignment
+    weights = {"weights": None if alignment is None else alignment.to_json()} if with_weights else {}
     return {
         "text": prediction.text,
         "tokens": list(prediction.tokens),
         "score": prediction.score,
         "log_probability": prediction.log_probability,
         "token_scores": list(prediction.token_scores),
-        "alignment": None if prediction.alignment is None else prediction.alignment.pharaoh(),
+        "alignment": None if alignment is None else alignment.pharaoh(),
+        **weights,
         "finished": prediction.finished,
     }

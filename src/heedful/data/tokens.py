@@ -21,6 +21,7 @@ class Tokeniser(ABC):
     """
 
     name: str
+    cuts_words = False  # whether its tokens are pieces of words, so that links count words instead
 
     def train(self, texts: Iterable[str]) -> None:  # noqa: B027 - most have nothing to learn
         """Learn from `texts`; does nothing for a tokeniser that has nothing to learn."""
@@ -44,10 +45,6 @@ class Tokeniser(ABC):
     def labels_of(self, tokens: Sequence[str]) -> list[str]:
         """What to show for each of `tokens`."""
         return list(tokens)
-
-    def units(self, text: str) -> list[list[int]]:
-        """The places of ``split(text)`` that make each unit that links count: each token, unless it is a piece."""
-        return [[place] for place in range(len(self.split(text)))]
 
     def to_json(self) -> dict[str, Any]:
         """All there is to know, as JSON values; `tokeniser_from_json` makes an equal tokeniser of it."""
@@ -145,6 +142,7 @@ class BytePairs(Tokeniser):
     """
 
     name = "bpe"
+    cuts_words = True
 
     def __init__(self, vocabulary_size: int = 8000) -> None:
         if not isinstance(vocabulary_size, int) or vocabulary_size < 256:
@@ -200,17 +198,6 @@ class BytePairs(Tokeniser):
     def to_json(self) -> dict[str, Any]:
         model = json.loads(self._tokenizer.to_str()) if self._tokenizer is not None else None
         return {"name": self.name, "vocabulary_size": self.vocabulary_size, "model": model}
-
-    def units(self, text: str) -> list[list[int]]:
-        words: list[list[int]] = []
-        inside = False
-        for place, label in enumerate(self.labels(text)):
-            if not inside or label[:1].isspace():
-                words.append([])
-            if label.strip():
-                words[-1].append(place)
-            inside = not label[-1:].isspace()
-        return [word for word in words if word]
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> BytePairs:

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from heedful.alignment import MEASURES, Alignment, measure
+from heedful.alignment import Alignment
 from heedful.answers import Prediction
 from heedful.diagnosis import thresholds as at
 from heedful.diagnosis.agreement import Others, Units, agreement, check, needed_tokens
 from heedful.diagnosis.experiments import gain_over_other_context, gains, inside
-from heedful.diagnosis.health import mean
+from heedful.diagnosis.health import has_a_choice, means_of
 from heedful.diagnosis.late import Bucket, losses_by_half, own_answers
 from heedful.diagnosis.padding import padding
 from heedful.diagnosis.shift import fits, needed
@@ -78,7 +78,8 @@ def examine(subject: Subject, others: Others, *, temperatures: Sequence[float] =
     check(units, [pair.line for pair in subject.pairs], others)
     forced = subject.forced()
     alignments = [prediction.alignment for prediction in forced if prediction.alignment is not None]
-    numbers, counts = _means(alignments)
+    means = means_of(alignments)
+    numbers = {name: value for name, (value, _) in means.items()}
     numbers |= gains(subject, forced)
     numbers["gain_over_other_context"] = gain_over_other_context(subject)
     numbers |= padding(subject)
@@ -95,27 +96,15 @@ def examine(subject: Subject, others: Others, *, temperatures: Sequence[float] =
     )
     numbers |= late
     numbers |= agreement(alignments, units, others)
-    judged = sum(max(alignment.source_positions, default=0) >= at.FEWEST_SOURCE_WORDS for alignment in alignments)
     return Diagnosis(
-        verdict=judge(numbers, pairs=judged),
+        verdict=judge(numbers, pairs=sum(map(has_a_choice, alignments))),
         measures=numbers,
-        counts=counts,
+        counts={name: count for name, (_, count) in means.items()},
         by_length=tuple(buckets),
         sweep=tuple(sweep(subject, temperatures, units=units, others=others)),
         pairs=len(subject.pairs),
         convention=subject.model.row_convention,
     )
-
-
-def _means(alignments: Sequence[Alignment]) -> tuple[dict[str, float], dict[str, int]]:
-    """Over the pairs that have a choice, unless there is none."""
-    measured = [
-        measure(alignment)
-        for alignment in alignments
-        if max(alignment.source_positions, default=0) >= at.FEWEST_SOURCE_WORDS
-    ]
-    found = {name: mean(measures[name] for measures in measured) for name in MEASURES}
-    return {name: value for name, (value, _) in found.items()}, {name: count for name, (_, count) in found.items()}
 
 
 def _fits(

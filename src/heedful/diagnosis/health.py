@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from heedful.alignment import Alignment, measure
+from heedful.alignment import MEASURES, Alignment, measure
 from heedful.diagnosis import thresholds as at
 
 HEALTH = ("entropy", "focus", "one_position", "row_difference", "monotonicity", "on_end")
@@ -19,10 +19,11 @@ def attention_health(alignments: Iterable[Alignment]) -> dict[str, float]:
     Only alignments of three source words or more, and two target words, count: a shorter one has no choice. All are NaN
     where there are fewer than `thresholds.FEWEST_ALIGNMENTS` of these: a mean over so few would say nothing.
     """
-    found = [measure(alignment) for alignment in alignments if _has_a_choice(alignment)]
+    found = [one for one in alignments if has_a_choice(one) and len(one.target) - one.target_end >= 2]
     if len(found) < at.FEWEST_ALIGNMENTS:
         return dict.fromkeys(HEALTH, float("nan"))
-    return {name: mean([measures[name] for measures in found])[0] for name in HEALTH}
+    means = means_of(found)
+    return {name: means[name][0] for name in HEALTH}
 
 
 def not_formed(health: Mapping[str, float]) -> str | None:
@@ -43,12 +44,18 @@ def not_formed(health: Mapping[str, float]) -> str | None:
     return None
 
 
-def _has_a_choice(alignment: Alignment) -> bool:
-    words = sum(position > 0 for position in alignment.source_positions)
-    return words >= at.FEWEST_SOURCE_WORDS and len(alignment.target) - alignment.target_end >= 2
+def has_a_choice(alignment: Alignment) -> bool:
+    """Whether the source is long enough for attention to be judged."""
+    return max(alignment.source_positions, default=0) >= at.FEWEST_SOURCE_WORDS
 
 
-def mean(values: Iterable[float]) -> tuple[float, int]:
-    """The mean of those that are numbers, NaN where none is; and how many."""
+def means_of(alignments: Iterable[Alignment]) -> dict[str, tuple[float, int]]:
+    """For each of `heedful.alignment.MEASURES` its mean over the alignments in which it is defined, and how many."""
+    found = [measure(alignment) for alignment in alignments if has_a_choice(alignment)]
+    return {name: _mean([measures[name] for measures in found]) for name in MEASURES}
+
+
+def _mean(values: Iterable[float]) -> tuple[float, int]:
+    """NaN of none."""
     known = [value for value in values if not np.isnan(value)]
     return (float(np.mean(known)) if known else float("nan")), len(known)

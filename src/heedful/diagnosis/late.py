@@ -59,48 +59,36 @@ def halves(targets: Sequence[Tokens], answers: Sequence[Tokens], finished: Seque
 
     All are NaN where there are no such pairs.
     """
+    least = max(6.0, float(np.median([len(target) for target in targets])))
+    long = [_halves(*three) for three in zip(targets, answers, finished, strict=True) if len(three[0]) >= least]
+    names = ("early_error", "late_error", "late_excess", "skips", "repeats", "early_stops", "overruns")
+    if not long:
+        return dict.fromkeys(names, float("nan"))
+    early_edits, late_edits, early_tokens, late_tokens, skipped = np.array([one.counts for one in long]).sum(0).tolist()
+    early, late = early_edits / early_tokens, late_edits / late_tokens
+    means = np.array([one.signs for one in long]).mean(0).tolist()
+    return dict(zip(names, (early, late, late - early, skipped / late_tokens, *means), strict=True))
+
+
+class _Halves(NamedTuple):
+    """Of one pair."""
+
+    counts: tuple[int, ...]  # edits in the first and the second half, tokens there, tokens skipped in the second
+    signs: tuple[float, ...]  # repeats; whether it stops early; whether it does not end
+
+
+def _halves(target: Tokens, answer: Tokens, finished: bool) -> _Halves:
     from rapidfuzz.distance import Levenshtein
 
-    lengths = [len(target) for target in targets]
-    least = max(6, float(np.median(lengths)))
-    long = [place for place, length in enumerate(lengths) if length >= least]
-    edited, tokens, skipped = [0, 0], [0, 0], 0
-    repeats, stops, overruns = [], [], []
-    for place in long:
-        target, answer = targets[place], answers[place]
-        middle = len(target) / 2
-        late = [position >= middle for position in range(len(target))]
-        own, edits = (late.count(False), late.count(True)), [0, 0]
-        for operation in Levenshtein.editops(target, answer):
-            is_late = operation.src_pos >= middle
-            edits[is_late] += 1
-            skipped += is_late and operation.tag == "delete"
-        tokens = [total + size for total, size in zip(tokens, own, strict=True)]
-        edited = [total + min(pair) for total, *pair in zip(edited, edits, own, strict=True)]
-        repeats.append(_repeated(answer) - _repeated(target))
-        stops.append(len(answer) < 0.8 * len(target))
-        overruns.append(len(answer) > 1.25 * len(target) or not finished[place])
-    if not long:
-        names = (
-            "early_error",
-            "late_error",
-            "late_excess",
-            "skips",
-            "repeats",
-            "early_stops",
-            "overruns",
-        )
-        return dict.fromkeys(names, float("nan"))
-    early, late_error = (total / size for total, size in zip(edited, tokens, strict=True))
-    return {
-        "early_error": early,
-        "late_error": late_error,
-        "late_excess": late_error - early,
-        "skips": skipped / tokens[1],
-        "repeats": float(np.mean(repeats)),
-        "early_stops": float(np.mean(stops)),
-        "overruns": float(np.mean(overruns)),
-    }
+    middle = (len(target) + 1) // 2  # where the second half begins
+    operations = Levenshtein.editops(target, answer)
+    late = [operation for operation in operations if operation.src_pos >= middle]
+    tokens = (middle, len(target) - middle)
+    edits = (min(len(operations) - len(late), tokens[0]), min(len(late), tokens[1]))
+    skipped = sum(operation.tag == "delete" for operation in late)
+    overrun = len(answer) > 1.25 * len(target) or not finished
+    signs = (_repeated(answer) - _repeated(target), float(len(answer) < 0.8 * len(target)), float(overrun))
+    return _Halves((*edits, *tokens, skipped), signs)
 
 
 def _repeated(tokens: Tokens) -> float:

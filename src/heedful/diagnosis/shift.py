@@ -77,7 +77,7 @@ class Fits(NamedTuple):
     right: float  # to the right
 
     def best_other(self, convention: str) -> tuple[float, str]:
-        """The best reading that is not the model's own, and its name; of equals a convention rather than a neighbour."""
+        """The best reading that is not the model's own, and its name; of equals a convention, not a neighbour."""
         readings = {name: getattr(self, name) for name in ("predicted", "input", "ahead", "left", "right")}
         del readings[convention]
         best = max(readings, key=readings.__getitem__)

@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-import numpy as np
-
-from heedful.alignment import measure
 from heedful.attention.normalisers import COLDEST
 from heedful.diagnosis.agreement import Others, Units, with_gold
 from heedful.diagnosis.experiments import loss_of
+from heedful.diagnosis.health import means_of
 from heedful.diagnosis.late import errors
 from heedful.diagnosis.subject import Subject
 from heedful.errors import RecipeError
@@ -72,8 +70,6 @@ def _at(subject: Subject, temperature: float, units: Sequence[Units], others: Ot
     there = replace(subject, model=subject.model.at_attention_temperature(temperature))
     forced = there.forced()
     alignments = [each.alignment for each in forced if each.alignment is not None]
-    entropies = [measure(alignment)["entropy"] for alignment in alignments]
-    known = [entropy for entropy in entropies if entropy == entropy]
     split = subject.codec.target_tokeniser.split
     targets = [split(pair.target or "") for pair in subject.pairs]
     sequence_error, token_error = errors(targets, [split(answer.text) for answer in there.answered()])
@@ -83,6 +79,6 @@ def _at(subject: Subject, temperature: float, units: Sequence[Units], others: Ot
         sequence_error=sequence_error,
         token_error=token_error,
         loss=loss_of(forced),
-        entropy=float(np.mean(known)) if known else float("nan"),
+        entropy=means_of(alignments)["entropy"][0],
         aer=gold.get("aer", float("nan")),
     )

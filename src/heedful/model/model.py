@@ -21,7 +21,6 @@ from heedful.model.readout import Output, Readout
 from heedful.model.start import Start
 from heedful.model.steps import State, Steps
 
-
 _NEVER = 1e-9
 """What counts as the weight of a position that has none, where its logarithm is asked for."""
 

@@ -8,6 +8,8 @@ from collections.abc import Iterable
 # Have no shape of their own: a font without them lacks nothing.
 _INVISIBLE = {"Cc", "Cf", "Cs", "Zl", "Zp", "Zs"}
 
+_REGULAR, _MEDIUM = (400, "normal", "regular", "book"), (500, "medium")
+
 # Come with matplotlib for formulas and for boxes: what they have for a character is not its glyph.
 _NOT_FOR_TEXT = ("cm", "STIXNonUnicode", "STIXSize", "Last Resort")
 
@@ -36,16 +38,20 @@ def families_for(texts: Iterable[str]) -> tuple[list[str], str]:
 
 
 def _regular_fonts() -> list[tuple[str, str]]:
-    """(family, file) of upright fonts of usual weight, sorted: the choice must not depend on the disk."""
+    """(family, file) of upright fonts of usual weight, sorted: the choice must not depend on the disk.
+
+    Medium ones come last: some scripts are only in such a font.
+    """
     from matplotlib import font_manager
 
-    return sorted(
-        (entry.name, entry.fname)
+    found = sorted(
+        (entry.weight not in _REGULAR, entry.name, entry.fname)
         for entry in font_manager.fontManager.ttflist
         if entry.style == "normal"
-        and entry.weight in (400, "normal", "regular")
+        and entry.weight in (*_REGULAR, *_MEDIUM)
         and not entry.name.startswith(_NOT_FOR_TEXT)
     )
+    return [(name, path) for _, name, path in found]
 
 
 def _characters(path: str) -> set[str]:

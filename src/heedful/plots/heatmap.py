@@ -14,18 +14,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from heedful.alignment import Alignment
+from heedful.alignment.labels import shown
 from heedful.errors import DataError, SizeError
 from heedful.files import replace_atomically
+from heedful.plots.colours import MARK, Theme, ramp, theme_of
 from heedful.plots.fonts import families_for
-from heedful.plots.sizes import TITLE_SIZE, edges, fits, font_size, measure, shown
+from heedful.plots.sizes import TITLE_SIZE, edges, fits, font_size, measure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 SUFFIXES = (".png", ".svg")
-_COLOURS = "Blues"  # one hue, lightness falls evenly: readable without colour vision and in grey print
-_MARK = "#D55E00"  # vermilion of Okabe and Ito's colour-blind-safe set
 _saving = threading.Lock()
 
 
@@ -33,39 +33,43 @@ class MissingGlyphWarning(UserWarning):
     """No installed font has some of the characters; they are shown as boxes (an SVG keeps them as text)."""
 
 
-def draw(alignment: Alignment, axes: Axes | None = None, *, title: str | None = None) -> Axes:
+def draw(alignment: Alignment, axes: Axes | None = None, *, title: str | None = None, theme: str = "light") -> Axes:
     """Draw `alignment` into `axes`, or into a new figure of fitting size (``axes.figure``).
 
     Rows are labelled with the word that their weights are about (`Alignment.row_labels`); the marked cells
     are those of `Alignment.peaks`, so the picture says what `Alignment.links` says.
 
+    Args:
+        theme: ``"light"`` or ``"dark"``: the colours. The paper of a figure that is given stays its own.
+
     Raises:
+        DataError: there is no such theme.
         SizeError: there is no row or no column to draw.
 
     Warns:
         MissingGlyphWarning: names the characters that no installed font has.
     """
     if axes is None:
-        figure, missing = _page([alignment], [title], columns=1)
+        figure, missing = _page([alignment], [title], columns=1, theme=theme)
         axes = figure.axes[0]
     else:
         families, missing = _families([alignment], [title])
-        _paint(axes, alignment, title, families, _cell_of(axes, alignment))
+        _paint(axes, alignment, title, families, _cell_of(axes, alignment), theme_of(theme))
     _warn_of(missing)
     return axes
 
 
-def save(alignment: Alignment, path: str | os.PathLike[str], *, title: str | None = None) -> None:
+def save(alignment: Alignment, path: str | os.PathLike[str], *, title: str | None = None, theme: str = "light") -> None:
     """Write one heat map to `path`, as PNG or SVG by its suffix; the file is whole or not there.
 
     An SVG keeps its texts as text.
 
     Raises:
-        DataError: another suffix.
+        DataError: another suffix, or no such theme.
         RunError: the file cannot be written.
         SizeError: there is no row or no column to draw.
     """
-    save_many([alignment], path, titles=[title])
+    save_many([alignment], path, titles=[title], theme=theme)
 
 
 def save_many(
@@ -74,22 +78,25 @@ def save_many(
     *,
     titles: Sequence[str | None] | None = None,
     columns: int | None = None,
+    theme: str = "light",
 ) -> None:
     """Write several heat maps to one page, row by row; otherwise as `save`.
 
     Args:
         titles: one for each alignment.
         columns: maps side by side; without it the page is about square.
+        theme: ``"light"`` or ``"dark"``.
     """
     suffix = Path(path).suffix.lower()
     if suffix not in SUFFIXES:
         raise DataError(f"{path}: a heat map is written as {' or '.join(SUFFIXES)}, got the suffix {suffix!r}")
+    columns = columns or math.ceil(math.sqrt(len(alignments)))
     if not alignments:
         raise SizeError(f"{path}: expected at least one alignment to draw, got none")
     titles = [None] * len(alignments) if titles is None else titles
     if len(titles) != len(alignments):
         raise SizeError(f"{path}: expected {len(alignments)} titles, got {len(titles)}")
-    figure, missing = _page(alignments, titles, columns=columns or math.ceil(math.sqrt(len(alignments))))
+    figure, missing = _page(alignments, titles, columns=columns, theme=theme)
     replace_atomically(path, lambda temporary: _write(figure, temporary, suffix[1:]))
     if suffix == ".png":  # whoever shows an SVG finds fonts of their own
         _warn_of(missing)
@@ -125,7 +132,9 @@ def _cell_of(axes: Axes, alignment: Alignment) -> float:
     return min(extent.width / columns, extent.height / rows) / figure.dpi
 
 
-def _page(alignments: Sequence[Alignment], titles: Sequence[str | None], *, columns: int) -> tuple[Figure, str]:
+def _page(
+    alignments: Sequence[Alignment], titles: Sequence[str | None], *, columns: int, theme: str = "light"
+) -> tuple[Figure, str]:
     """A figure with one axes per alignment and one colour bar, and the characters that it cannot show.
 
     Maps in one row share their upper edge, maps in one column their left edge.
@@ -142,7 +151,8 @@ def _page(alignments: Sequence[Alignment], titles: Sequence[str | None], *, colu
     tops, height = edges([(max(p.top for p in some), max(p.height for p in some)) for some in down])
     width += 0.4  # for the colour bar
 
-    figure = Figure(figsize=(width, height))
+    colours = theme_of(theme)
+    figure = Figure(figsize=(width, height), facecolor=colours.paper)
     families, missing = _families(alignments, titles)
 
     def box(left: float, top: float, wide: float, high: float) -> tuple[float, float, float, float]:
@@ -151,24 +161,28 @@ def _page(alignments: Sequence[Alignment], titles: Sequence[str | None], *, colu
     for index, (alignment, title, panel) in enumerate(zip(alignments, titles, panels, strict=True)):
         left, top = lefts[index % columns], tops[index // columns]
         axes = figure.add_axes(box(left, top, panel.width, panel.height))
-        _paint(axes, alignment, title, families, panel.cell)
-    _colour_bar(figure, box(width - 0.4, tops[0], 0.1, min(panels[0].height, 2.0)))
+        _paint(axes, alignment, title, families, panel.cell, colours)
+    _colour_bar(figure, box(width - 0.4, tops[0], 0.1, min(panels[0].height, 2.0)), colours)
     return figure, missing
 
 
-def _colour_bar(figure: Figure, box: tuple[float, float, float, float]) -> None:
+def _colour_bar(figure: Figure, box: tuple[float, float, float, float], colours: Theme) -> None:
     bar = figure.colorbar(figure.axes[0].images[0], cax=figure.add_axes(box), ticks=[0, 0.5, 1])
-    bar.ax.tick_params(labelsize=7, length=2, width=0.4)
+    bar.ax.tick_params(labelsize=7, length=2, width=0.4, color=colours.ink, labelcolor=colours.ink)
     bar.ax.spines[:].set_visible(False)
 
 
-def _paint(axes: Axes, alignment: Alignment, title: str | None, families: list[str], cell: float) -> None:
+def _paint(
+    axes: Axes, alignment: Alignment, title: str | None, families: list[str], cell: float, colours: Theme
+) -> None:
     """All of one heat map, for cells of `cell` inches."""
+    from matplotlib.colors import ListedColormap
+
     rows, columns = alignment.weights.shape
     # Said in full: the user's rcParams may set another origin, or a grid.
     axes.imshow(
         alignment.weights,
-        cmap=_COLOURS,
+        cmap=ListedColormap(ramp(colours) / 255),
         vmin=0,
         vmax=1,
         aspect="equal",
@@ -177,15 +191,17 @@ def _paint(axes: Axes, alignment: Alignment, title: str | None, families: list[s
     )
     axes.grid(False)
     # Lines rather than the grid of minor ticks: those are one object a line, slow where there are hundreds.
-    inner = {"color": "0.85", "linewidth": 0.4, "zorder": 1}
+    inner = {"color": colours.grid, "linewidth": 0.4, "zorder": 1}
     axes.hlines([row - 0.5 for row in range(1, rows)], -0.5, columns - 0.5, **inner)
     axes.vlines([column - 0.5 for column in range(1, columns)], -0.5, rows - 0.5, **inner)
-    axes.spines[:].set(linewidth=0.6, color="0.4")
-    _label(axes, alignment, title, families, cell)
-    _mark(axes, alignment.peaks(), size=72 * cell * 0.22)
+    axes.spines[:].set(linewidth=0.6, color=colours.faint)
+    _label(axes, alignment, title, families, cell, colours)
+    _mark(axes, alignment.peaks(), size=72 * cell * 0.22, edge=colours.edge)
 
 
-def _label(axes: Axes, alignment: Alignment, title: str | None, families: list[str], cell: float) -> None:
+def _label(
+    axes: Axes, alignment: Alignment, title: str | None, families: list[str], cell: float, colours: Theme
+) -> None:
     # Tokens are shown as they are: no "$" starts a formula.
     plain: dict[str, Any] = {"fontfamily": families, "parse_math": False, "usetex": False}
     ticks: dict[str, Any] = {**plain, "fontsize": font_size(cell)}
@@ -193,15 +209,15 @@ def _label(axes: Axes, alignment: Alignment, title: str | None, families: list[s
     turn = 0 if fits(alignment.source, cell) else 90
     axes.set_xticks(range(len(alignment.source)), list(source), rotation=turn, **ticks)
     axes.set_yticks(range(len(alignment.target)), list(target), **ticks)
-    axes.tick_params(length=0, labeltop=True, labelbottom=False)
+    axes.tick_params(length=0, labeltop=True, labelbottom=False, labelcolor=colours.ink)
     axes.xaxis.set_label_position("top")
-    axes.set_xlabel("source", fontsize=9, color="0.35")
-    axes.set_ylabel("target", fontsize=9, color="0.35")
+    axes.set_xlabel("source", fontsize=9, color=colours.faint)
+    axes.set_ylabel("target", fontsize=9, color=colours.faint)
     if title is not None:
-        axes.set_title(shown(title), fontsize=TITLE_SIZE, **plain)
+        axes.set_title(shown(title), fontsize=TITLE_SIZE, color=colours.ink, **plain)
 
 
-def _mark(axes: Axes, peaks: Sequence[tuple[int, int]], *, size: float) -> None:
+def _mark(axes: Axes, peaks: Sequence[tuple[int, int]], *, size: float, edge: str) -> None:
     """A dot in every linked cell, and a thin line from dot to dot that breaks where a row has no link."""
     if not peaks:
         return
@@ -210,11 +226,11 @@ def _mark(axes: Axes, peaks: Sequence[tuple[int, int]], *, size: float) -> None:
     axes.plot(
         [by_row.get(row, math.nan) for row in rows],
         rows,
-        color=_MARK,
+        color=MARK,
         linewidth=size * 0.2,
         marker="o",
         markersize=size,
-        markeredgecolor="white",
+        markeredgecolor=edge,
         markeredgewidth=size * 0.15,
     )
 

@@ -7,12 +7,16 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from heedful.alignment import Alignment
+from heedful.alignment.labels import shown
 
 # Inches. Cells are large where few, and shrink until a map is no longer than the easy side; below the
 # small size labels would be hard to read, so then the map grows, up to the longest side.
 _LARGE_CELL, _SMALL_CELL = 0.36, 0.22
 _EASY_SIDE, _LONGEST_SIDE = 4.5, 24.0
 _GAP = 0.2
+
+_JOINER = "\u200d"  # makes one emoji of two
+_VIRAMA = 9  # the combining class of signs that join two letters of Indic scripts
 
 TITLE_SIZE = 10.0
 """In points."""
@@ -52,17 +56,6 @@ def edges(sizes: Sequence[tuple[float, float]]) -> tuple[list[float], float]:
     return starts, end
 
 
-def shown(label: str) -> str:
-    """`label` with characters made visible that a picture cannot show: spaces alone, and those not of XML."""
-    if label and not label.strip(" "):
-        return "␣" * len(label)
-    return "".join(f"U+{ord(char):04X}" if _unprintable(char) else char for char in label)
-
-
-def _unprintable(char: str) -> bool:
-    return unicodedata.category(char) in {"Cc", "Cs", "Zl", "Zp"} or char in "\ufffe\uffff"
-
-
 def font_size(cell: float) -> float:
     """In points, so that a line of text takes half of a cell's height."""
     return min(10.0, 72 * cell * 0.5)
@@ -74,5 +67,16 @@ def fits(labels: Sequence[str], cell: float) -> bool:
 
 
 def _ems(label: str) -> float:
-    """About how wide `label` is, in units of the font size."""
-    return sum(1.0 if unicodedata.east_asian_width(char) in "WF" else 0.65 for char in shown(label))
+    """About how wide `label` is, in units of the font size: what is set over or joined to a sign takes no room."""
+    text = shown(label)
+    return sum(_em(char, before) for before, char in zip(["", *text], text, strict=False))
+
+
+def _em(char: str, before: str) -> float:
+    if (
+        unicodedata.category(char) in {"Mn", "Me", "Cf", "Sk"}
+        or before == _JOINER
+        or unicodedata.combining(before or "a") == _VIRAMA
+    ):
+        return 0.0
+    return 1.0 if unicodedata.east_asian_width(char) in "WF" else 0.65

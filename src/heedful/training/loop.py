@@ -189,7 +189,7 @@ class Loop:
         self._warn(health)
 
     def _warn(self, health: Mapping[str, float]) -> None:
-        """Once, if attention has not formed after a third of the budget: the loss alone may fall for long without it."""
+        """Once, if attention has not formed after a third of the budget: the loss alone may fall all the same."""
         if not self._warned and health and self._share(len(self._plan())) >= 1 / 3 and (sentence := not_formed(health)):
             self._warned = True
             self.reporter.message(

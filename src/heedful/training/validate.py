@@ -58,7 +58,7 @@ class Validator:
             model.train(training)
 
     def health(self, model: Model) -> dict[str, float]:
-        """Measures of the attention on some of the pairs, see `heedful.diagnosis.attention_health`; none without one."""
+        """Measures of attention on some of the pairs: `heedful.diagnosis.attention_health`; none without attention."""
         if not model.has_attention:
             return {}
         training = model.training

@@ -1,0 +1,234 @@
+"""What one run, or one file of alignments, has to show: heat maps by the lines of a file."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from heedful.alignment import Alignment, load_alignments
+from heedful.answers import Prediction
+from heedful.api.run import Run
+from heedful.data.pairs import Corpus, Pair
+from heedful.data.texts import normalise
+from heedful.errors import DataError, RecipeError, RunError
+from heedful.notes import Message, Notes, skipped
+from heedful.options import ScoringOptions, option_types
+from heedful.plots.report import Entry, Map
+from heedful.predictor import Predictor, Progress
+from heedful.recipes import PredictRecipe, Recipe
+from heedful.training.train import read
+
+Facts = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Which lines are wanted: ranges, both ends with them; all where there is none."""
+
+    ranges: tuple[tuple[int, int], ...]
+
+    @classmethod
+    def of(cls, line: int | str | Iterable[int | str]) -> Lines:
+        """Of ``7``, ``"3,7-9"``, or a list of such.
+
+        Raises:
+            DataError: that is none.
+        """
+        parts = [line] if isinstance(line, int | str) else list(line)
+        ranges = []
+        for text in (text for part in parts for text in str(part).split(",")):
+            found = re.fullmatch(r"\s*([1-9]\d{0,17})\s*(?:-\s*([1-9]\d{0,17})\s*)?", text)
+            first, last = (int(found[1]), int(found[2] or found[1])) if found else (1, 0)
+            if first > last:
+                raise DataError(f"line: expected numbers from 1 and ranges, as in 3,7-9, got {text!r}")
+            ranges.append((first, last))
+        return cls(tuple(ranges))
+
+    def __contains__(self, line: int) -> bool:
+        return not self.ranges or any(first <= line <= last for first, last in self.ranges)
+
+    def check(self, name: str, last: int, shown: Iterable[int]) -> None:
+        """Refuse a number behind the last line, or of a line that has nothing to show."""
+        shown = set(shown)
+        for first, to in self.ranges:
+            if first > last:
+                raise DataError(f"{name}: line must be from 1 to {last}, the number of lines, got {first}")
+            if first == to and first not in shown:
+                raise DataError(f"{name}: line {first} is blank or was skipped, so there is nothing to draw")
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is to be shown, of whichever run; see `heedful.look`.
+
+    `most` is how many pairs a page holds, None where there is no end of it.
+    """
+
+    pairs: str | os.PathLike[str] | None
+    lines: Lines
+    source: str | None
+    target: str | None
+    n_best: int | None
+    batch_size: int | None
+    search: Mapping[str, Any]
+    most: int | None
+    progress: Progress | None
+    message: Message | None
+
+    @property
+    def answers(self) -> int:
+        """How many to each source."""
+        return 1 if self.n_best is None else self.n_best
+
+
+@dataclass(frozen=True)
+class Side:
+    """What there is to show.
+
+    Attributes:
+        name: of the run's folder, or of the file.
+        facts: what a reader must know.
+        entries: by line.
+        lines: how many lines there are in all.
+        left: how many wanted lines a page had no room for.
+    """
+
+    name: str
+    facts: Facts
+    entries: dict[int, Entry] = field(default_factory=dict)
+    lines: int = 0
+    left: int = 0
+
+
+def of_file(path: str | os.PathLike[str], wanted: Wanted) -> Side:
+    """The alignments that were saved in `path`, the first as line 1; empty ones are left out."""
+    alignments = load_alignments(path)
+    filled = {line: one for line, one in enumerate(alignments, start=1) if one.weights.size}
+    chosen = [line for line in filled if line in wanted.lines]
+    wanted.lines.check(os.fspath(path), len(alignments), chosen)
+    entries = {line: _saved(line, filled[line]) for line in chosen[: wanted.most]}
+    facts = (("alignments", os.fspath(path)),)
+    return Side(Path(path).name, facts, entries, len(alignments), len(chosen) - len(entries))
+
+
+def _saved(line: int, alignment: Alignment) -> Entry:
+    words = [label for label, position in zip(alignment.source, alignment.source_positions, strict=True) if position]
+    target = alignment.target[:-1] if alignment.target_end else alignment.target
+    return Entry(line, _joined(words), None, (Map(alignment, text=_joined(target)),))
+
+
+def _joined(labels: Sequence[str]) -> str:
+    """Labels as a line to read: letters without spaces, words with."""
+    return ("" if all(len(label) == 1 for label in labels) else " ").join(labels)
+
+
+def of_run(run: Run, wanted: Wanted) -> Side:
+    """Where `run` looks while it writes the given targets, or its own answers."""
+    if not run.predictor.model.has_attention:
+        raise RunError(f"{run.folder}: its model has no attention (fusion 'none'), so there is nothing to look at")
+    forced, corpus = _read(run, wanted)
+    predictor = _predictor(run, wanted, forced)
+    filled = [pair for pair in corpus.pairs if pair.source.strip() and pair.line in wanted.lines]
+    lines = max([pair.line for pair in corpus.pairs] + [line for line, _ in corpus.skipped])
+    wanted.lines.check(corpus.name, lines, (pair.line for pair in filled))
+    chosen = filled[: wanted.most]
+    if wanted.message is not None and (text := skipped(corpus)):
+        wanted.message(text)
+    answers = _answers(run, predictor, chosen, wanted, forced=forced)
+    entries = {
+        pair.line: Entry(
+            pair.line, " ".join([*map("[{}]".format, pair.tags), pair.source]), pair.target, _maps(found, wanted)
+        )
+        for pair, found in zip(chosen, answers, strict=True)
+    }
+    facts = _facts(run, predictor, corpus, forced=forced)
+    return Side(run.folder.name or str(run.folder), facts, entries, lines, len(filled) - len(chosen))
+
+
+def _read(run: Run, wanted: Wanted) -> tuple[bool, Corpus]:
+    """Whether the targets are given, and the pairs."""
+    data = run.recipe.data
+    if wanted.source is not None:
+        pair = run.as_pair(wanted.source, 1, place="source")
+        given = None if wanted.target is None else normalise(wanted.target, data.normalisation)
+        if not pair.source.strip() or (given is not None and not given.strip()):
+            raise DataError(f"expected a text as {'target' if pair.source.strip() else 'source'}, got a blank")
+        return given is not None and wanted.n_best is None, Corpus("", (pair._replace(target=given),), ())
+    assert wanted.pairs is not None
+    corpus = read(wanted.pairs, data, need_target=False)
+    forced = wanted.n_best is None and any(pair.target is not None for pair in corpus.pairs)
+    if forced and any(pair.target is None or not pair.source.strip() for pair in corpus.pairs):
+        corpus = read(wanted.pairs, data)  # which refuses or skips those, as the recipe says
+    if not any(pair.source.strip() for pair in corpus.pairs):
+        raise DataError(f"{corpus.name}: expected at least one line to look at, got none")
+    return forced, corpus
+
+
+def _predictor(run: Run, wanted: Wanted, forced: bool) -> Predictor:
+    """With the options of the call: those of scoring where targets are given, else all."""
+    if not forced:
+        return run.predictor.with_options(wanted.search, n_best=wanted.answers)
+    known = option_types(ScoringOptions)
+    for name, value in wanted.search.items():
+        if value is not None and name in option_types() and name not in known:
+            raise RecipeError(f"{name} is about answers that are searched for, but targets are given: add n_best")
+    return run.predictor.with_options(wanted.search, known=ScoringOptions)
+
+
+def _answers(
+    run: Run, predictor: Predictor, pairs: Sequence[Pair], wanted: Wanted, *, forced: bool
+) -> list[list[Prediction]]:
+    if forced:
+        found = predictor.force(pairs, batch_size=wanted.batch_size, progress=wanted.progress)
+        return [[prediction] for prediction in found]
+    answers = predictor.predict(
+        pairs,
+        n_best=wanted.answers,
+        batch_size=wanted.batch_size,
+        with_alignment=True,
+        progress=wanted.progress,
+    )
+    if wanted.message is not None:
+        notes = Notes(run.codec)
+        for pair, several in zip(pairs, answers, strict=True):
+            notes.add(pair, several)
+        notes.tell(wanted.message)
+    return answers
+
+
+def _maps(found: Sequence[Prediction], wanted: Wanted) -> tuple[Map, ...]:
+    """The answers to one source; an answer without a symbol has nothing to draw."""
+    return tuple(
+        Map(one.alignment, one.text, f"answer {place}" if wanted.answers > 1 else "", one.score)
+        for place, one in enumerate(found, start=1)
+        if one.alignment is not None and one.alignment.weights.size
+    )
+
+
+def _facts(run: Run, predictor: Predictor, corpus: Corpus, *, forced: bool) -> Facts:
+    settings, usual = predictor.settings, PredictRecipe()
+    scoring = [name for name in option_types(ScoringOptions) if getattr(settings, name) != getattr(usual, name)]
+    signature = "|".join(["forced", *(f"{name}:{getattr(settings, name)}" for name in scoring)])
+    return (
+        ("run", str(run.folder)),
+        ("model", _model(run.recipe)),
+        ("targets", "as given (forced decoding)" if forced else "the model's own answers"),
+        ("signature", signature if forced else predictor.signature()),
+        *((("data", corpus.name),) if corpus.name else ()),
+        *((("skipped", f"{len(corpus.skipped)} bad lines"),) if corpus.skipped else ()),
+    )
+
+
+def _model(recipe: Recipe) -> str:
+    """Its attention in words."""
+    model = recipe.model
+    parts: Callable[[str], str] = lambda key: getattr(model, key).name  # noqa: E731
+    reads = ", reads the source backwards" if recipe.data.reverse_source else ""
+    return (
+        f"{parts('fusion')} fusion, {parts('score')} score, {parts('scope')} scope, {parts('normaliser')}; "
+        f"{model.cell}, {'bidirectional' if model.bidirectional else 'unidirectional'} encoder{reads}"
+    )

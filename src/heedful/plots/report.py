@@ -1,0 +1,229 @@
+"""Many alignments as one HTML file that needs nothing else: no network, no server, no other file.
+
+A report's numbers are JSON in its ``<script id="data" type="application/json">``; `load_report` reads them back.
+
+=========  =============================================================================================
+key        holds
+=========  =============================================================================================
+format     ``"heedful report"``
+version    1
+title      one line
+facts      list of [name, value]: what is told at the head of the page
+measures   list of [name, meaning], of `heedful.alignment.MEASURES`
+ramps      ``{"light": ..., "dark": ...}``: 256 colours of three bytes each, in base64
+pairs      list of ``{"line", "source", "given", "maps"}``; ``given`` is null where there was no target
+=========  =============================================================================================
+
+Each of ``maps`` is ``{"caption", "text", "score", "source", "positions", "target", "convention", "end", "weights",
+"entropy", "peaks", "measures"}``: labels as in `Alignment`; ``weights`` (T, S) and ``entropy`` (T) packed by
+`heedful.plots.packing`; ``peaks`` a column for each row, or -1; ``measures`` in the order of the names, null where a
+measure is not defined.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from base64 import b64encode
+from collections.abc import Mapping
+from dataclasses import dataclass
+from html import escape
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+
+from heedful.alignment import MEASURES, Alignment, measure
+from heedful.errors import DataError
+from heedful.files import write_atomically
+from heedful.plots.colours import THEMES, ramp, theme_of
+from heedful.plots.packing import pack, unpack
+
+_FORMAT, _VERSION = "heedful report", 1
+_SCRIPTS = ("data.js", "heatmap.js", "page.js")
+_DATA = re.compile(r'<script id="data" type="application/json">(.*?)</script>', re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Map:
+    """One heat map.
+
+    Attributes:
+        alignment: its labels and weights.
+        text: the target that was written, as text.
+        caption: whose it is: the run, the place among several answers. Maps of different pairs with one caption are
+            compared with each other.
+        score: of the target, in nats; None where there is none.
+    """
+
+    alignment: Alignment
+    text: str = ""
+    caption: str = ""
+    score: float | None = None
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One source with the heat maps that are shown side by side.
+
+    Attributes:
+        line: where it stands in its file, from 1.
+        source: as text.
+        given: the target of the file, if there is one.
+        maps: one or more.
+    """
+
+    line: int
+    source: str
+    given: str | None
+    maps: tuple[Map, ...]
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a page shows.
+
+    Attributes:
+        title: one line.
+        facts: what a reader must know, as (name, value): which run, which data, how it was made.
+        entries: one for each source.
+    """
+
+    title: str
+    facts: tuple[tuple[str, str], ...]
+    entries: tuple[Entry, ...]
+
+    @property
+    def alignments(self) -> list[Alignment]:
+        """All of them, in order."""
+        return [one.alignment for entry in self.entries for one in entry.maps]
+
+
+def save_report(report: Report, path: str | os.PathLike[str], *, theme: str | None = None) -> None:
+    """Write `report` as one HTML file; it is whole or not there, and the same report is the same file.
+
+    Weights are rounded to 1/255. The health checks of `heedful.alignment.measure` are made here, of the weights as they
+    are.
+
+    Args:
+        theme: ``"light"`` or ``"dark"``: the colours at first. Without it they are as the reader's system has them.
+
+    Raises:
+        DataError: there is no such theme.
+        SizeError: a weight is not from 0 to 1.
+        RunError: the file cannot be written.
+    """
+    # Half a surrogate pair has no UTF-8; as a backslash escape it is the same to JSON.
+    write_atomically(path, _html(report, theme).encode("utf-8", "backslashreplace"))
+
+
+def load_report(path: str | os.PathLike[str]) -> Report:
+    """The values of a report that `save_report` wrote, its weights to 1/510.
+
+    Raises:
+        DataError: no such file, or it is no report of this version.
+    """
+    try:
+        with open(path, encoding="utf-8") as file:
+            found = _DATA.search(file.read())
+        data = json.loads(found[1]) if found else {}
+    except (OSError, ValueError) as error:
+        raise DataError(f"{os.fspath(path)}: cannot be read as a report: {error}") from None
+    if not isinstance(data, dict) or (data.get("format"), data.get("version")) != (_FORMAT, _VERSION):
+        raise DataError(f"{os.fspath(path)}: expected a report of heedful, version {_VERSION}")
+    try:
+        facts = tuple((name, value) for name, value in data["facts"])
+        return Report(data["title"], facts, tuple(map(_read_entry, data["pairs"])))
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise DataError(f"{os.fspath(path)}: expected a report of heedful; it is damaged: {error}") from None
+
+
+def _html(report: Report, theme: str | None) -> str:
+    """The page: a template with styles, scripts, data, and a policy that allows those and nothing else."""
+    if theme is not None:
+        theme_of(theme)
+    style, script = _template("report.css"), "".join(_template(name) for name in _SCRIPTS)
+    script = f'"use strict";\n(() => {{\n{script}}})();\n'
+    parts = {
+        "title": escape(report.title),
+        "theme": "" if theme is None else f' data-theme="{theme}"',
+        "policy": f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'",
+        "style": style,
+        "script": script,
+        # No "<" is left that could end the element.
+        "data": json.dumps(_data(report), ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c"),
+    }
+    return re.sub(r"\{\{(\w+)\}\}", lambda name: parts[name[1]], _template("report.html"))
+
+
+def _template(name: str) -> str:
+    return files("heedful.plots").joinpath("template", name).read_text("utf-8")
+
+
+def _hash(text: str) -> str:
+    return f"sha256-{b64encode(hashlib.sha256(text.encode('utf-8')).digest()).decode('ascii')}"
+
+
+def _data(report: Report) -> dict[str, Any]:
+    return {
+        "format": _FORMAT,
+        "version": _VERSION,
+        "title": report.title,
+        "facts": [list(fact) for fact in report.facts],
+        "measures": [list(item) for item in MEASURES.items()],
+        "ramps": {name: b64encode(ramp(theme).tobytes()).decode("ascii") for name, theme in THEMES.items()},
+        "pairs": [
+            {
+                "line": entry.line,
+                "source": entry.source,
+                "given": entry.given,
+                "maps": [_map(one) for one in entry.maps],
+            }
+            for entry in report.entries
+        ],
+    }
+
+
+def _map(one: Map) -> dict[str, Any]:
+    alignment, by_row = one.alignment, dict(one.alignment.peaks())
+    measures = measure(alignment)
+    return {
+        "caption": one.caption,
+        "text": one.text,
+        "score": None if one.score is None else round(one.score, 6),
+        "source": alignment.source,
+        "positions": alignment.source_positions,
+        "target": alignment.target,
+        "convention": alignment.convention,
+        "end": alignment.target_end,
+        "weights": pack(alignment.weights),
+        "entropy": pack(entropies(alignment)),
+        "peaks": [by_row.get(row, -1) for row in range(len(alignment.target))],
+        "measures": [round(measures[name], 4) if np.isfinite(measures[name]) else None for name in MEASURES],
+    }
+
+
+def entropies(alignment: Alignment) -> np.ndarray:
+    """(T) how spread each row is, from 0, one position, to 1, all alike: its entropy over log S.
+
+    Rows are divided by their sums first; one without weight has 0, and so has any row of one column.
+    """
+    sums = alignment.weights.sum(axis=1, keepdims=True)
+    rows = np.divide(alignment.weights, sums, out=np.zeros_like(alignment.weights), where=sums > 0)
+    nats = -(rows * np.log(rows, out=np.zeros_like(rows), where=rows > 0)).sum(axis=1)
+    return np.clip(nats / np.log(max(rows.shape[1], 2)), 0.0, 1.0)
+
+
+def _read_entry(value: Mapping[str, Any]) -> Entry:
+    maps = tuple(
+        Map(_read_alignment(one), text=one["text"], caption=one["caption"], score=one["score"]) for one in value["maps"]
+    )
+    return Entry(value["line"], value["source"], value["given"], maps)
+
+
+def _read_alignment(value: Mapping[str, Any]) -> Alignment:
+    source, target = value["source"], value["target"]
+    weights = unpack(value["weights"], (len(target), len(source)))
+    return Alignment(source, target, weights, value["convention"], value["positions"], value["end"])

@@ -1,0 +1,278 @@
+"""A decoding step once more, with NumPy alone: the papers' formulas, for one sentence, without masks or batches.
+
+This is written apart from the model, to be compared with it. Each quantity is computed in float64 from the traced
+numbers that its formula names and from the weights, so that a fault shows where it is and not in all that follows.
+Names of quantities and weights are those of a `heedful.tracing.Trace`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from heedful.tracing.formulas import NORMALISERS, Array, gates_of, new_state, sigmoid, softmax, under
+
+Values = Mapping[str, Array]
+Parts = Mapping[str, Any]
+
+
+def recompute(parts: Parts, values: Values, weights: Values, *, before: Values | None = None) -> dict[str, Array]:
+    """Every quantity of a step that there is a formula for, by name.
+
+    Args:
+        parts: which part does what, by their registered names, and their settings: see `Trace.parts`.
+        values: the traced quantities of the step.
+        weights: the model's parameters by their letters: see `Trace.weights`.
+        before: the traced quantities of the step before, whose new state is this step's previous one; None for the
+            first step, where the start of the decoder is recomputed instead.
+    """
+    values = {name: np.asarray(value, np.float64) for name, value in values.items()}
+    weights = {name: np.asarray(value, np.float64) for name, value in weights.items()}
+    found = _embeddings(values, weights) | _encoder(parts, values, weights)
+    if before is None:
+        found |= _start(parts, values, weights)
+    else:
+        found |= _carried(parts, {name: np.asarray(value, np.float64) for name, value in before.items()})
+    if "weights" in values:
+        found |= _attention(parts, values, weights)
+    elif "context" in values:
+        found["context"] = values["last hidden" + _layer(parts["encoder_layers"], parts["encoder_layers"])]  # c = h_Tx
+    found |= _decoder(parts, values, weights) | _late(parts, values, weights)
+    return found | _readout(parts, values, weights) | _output(parts, values, weights)
+
+
+def _layer(layer: int, layers: int) -> str:
+    return f", layer {layer}" if layers > 1 else ""
+
+
+def _embeddings(values: Values, weights: Values) -> dict[str, Array]:
+    x, y = values["source symbols"].astype(int), int(values["previous symbol"])
+    return {"source embeddings": weights["E_x"][x], "target embedding": weights["E_y"][y]}
+
+
+# ---------------------------------------------------------------------------------------------- encoder
+
+
+def _encoder(parts: Parts, values: Values, weights: Values) -> dict[str, Array]:
+    """h_j of every layer, word by word, and the states after the last word that is read."""
+    layers, found = parts["encoder_layers"], {}
+    inputs = values["source embeddings"]
+    for layer in range(1, layers + 1):
+        end = _layer(layer, layers)
+        ways = ["forward", "backward"] if parts["bidirectional"] else ["forward"]
+        runs = []
+        for way in ways:
+            own = under(weights, f"encoder.{layer}.{way}.")
+            run = _read(parts["cell"], own, inputs if way == "forward" else inputs[::-1])
+            if run is None:
+                return found
+            runs.append(run)
+        states = [runs[0][0], *(states[::-1] for states, _, _ in runs[1:])]
+        if parts["bidirectional"]:
+            found |= {f"{way} states{end}": state for way, state in zip(ways, states, strict=True)}
+            traced = [values[f"{way} states{end}"] for way in ways]
+            found["source states"] = np.concatenate(traced, axis=1)  # h_j = [h→_j; h←_j], of the top layer in the end
+        else:
+            found["source states" if layer == layers else f"forward states{end}"] = states[0]
+        found[f"last hidden{end}"] = np.concatenate([hidden for _, hidden, _ in runs])
+        found[f"last cell{end}"] = np.concatenate([cell for _, _, cell in runs])
+        if layer < layers:  # the next layer reads the traced states of this one
+            inputs = np.concatenate([values[f"{way} states{end}"] for way in ways], axis=1)
+    return found
+
+
+def _read(cell: str, weights: Values, inputs: Array) -> tuple[Array, Array, Array] | None:
+    """One layer in one direction: all states, the last one, the last cell (of an LSTM)."""
+    size = len(next(iter(weights.values()))) if weights else 0
+    hidden, memory, states = np.zeros(size), np.zeros(size), []
+    for x in inputs:
+        gates = gates_of(cell, weights, {"W": x}, hidden)
+        if gates is None:
+            return None
+        hidden, memory = new_state(cell, gates, hidden, memory)
+        states.append(hidden)
+    return np.array(states), hidden, memory
+
+
+# ---------------------------------------------------------------------------------------------- start
+
+
+def _start(parts: Parts, values: Values, weights: Values) -> dict[str, Array]:
+    """s_0 of every layer, and an LSTM's cell beside it."""
+    layers, found = parts["decoder_layers"], {}
+    for layer in range(1, layers + 1):
+        end = _layer(layer, layers)
+        for kind, name in (("hidden", "previous state"), ("cell", "previous cell")):
+            if name + end in values:
+                found[name + end] = _start_of(parts, layer, kind, values, weights, len(values[name + end]))
+    if "previous attentional state" in values:
+        found["previous attentional state"] = np.zeros(len(values["previous attentional state"]))  # h~_0 = 0
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _start_of(parts: Parts, layer: int, kind: str, values: Values, weights: Values, size: int) -> Array | None:
+    part = {"hidden": "s", "cell": "m"}[kind]
+    W_s, b_s = (weights.get(f"start.{layer}.{letter}_{part}") for letter in ("W", "b"))
+    start, mean = parts["start"], values["source states"].mean(0)
+    if start == "zero":
+        return np.zeros(size)
+    if start == "mean":
+        return mean
+    if start == "last":
+        return values[f"last {kind}" + _layer(layer, parts["encoder_layers"])]
+    if W_s is None or b_s is None:
+        return None
+    if start == "learned_last":
+        return np.tanh(W_s @ values[f"last {kind}" + _layer(parts["encoder_layers"], parts["encoder_layers"])] + b_s)
+    if start == "learned_mean":
+        return np.tanh(W_s @ mean + b_s)
+    if start == "backward_first":  # s_0 = tanh(W_s h<-_1 + b_s)
+        backward = values["backward states" + _layer(parts["encoder_layers"], parts["encoder_layers"])]
+        return np.tanh(W_s @ backward[0] + b_s)
+    return None
+
+
+def _carried(parts: Parts, before: Values) -> dict[str, Array]:
+    """What the step before left behind."""
+    left = {"previous state": "new state", "previous cell": "new cell"}
+    found = {}
+    for layer in range(1, parts["decoder_layers"] + 1):
+        end = _layer(layer, parts["decoder_layers"])
+        found |= {now + end: before[then + end] for now, then in left.items() if then + end in before}
+    if "attentional state" in before:
+        found["previous attentional state"] = before["attentional state"]
+    return found
+
+
+# ---------------------------------------------------------------------------------------------- attention
+
+
+def _attention(parts: Parts, values: Values, weights: Values) -> dict[str, Array]:
+    """From the query to c_t: s_{t-1} asks in early fusion, h_t in late."""
+    end = _layer(parts["decoder_layers"], parts["decoder_layers"])
+    s = values[("previous state" if parts["fusion"] == "early" else "new state") + end]
+    h, places = values["source states"], values["places"]
+    found = _score(parts, s, h, values, weights) | _scope(parts, s, places, values, weights)
+    open_ = values["window"] > 0 if "window" in values else np.ones(len(h), bool)
+    normalise = NORMALISERS.get(parts["normaliser"])
+    if normalise is not None:
+        alpha = np.zeros(len(h))
+        if open_.any():
+            alpha[open_] = normalise(values["scores"][open_] / parts["temperature"])
+        found["weights" if "prior" not in values else "weights before the prior"] = alpha
+    if "prior" in values:
+        found["weights"] = values["weights before the prior"] * values["prior"]
+    found["context"] = sum(
+        (alpha_j * h_j for alpha_j, h_j in zip(values["weights"], h, strict=True)), np.zeros(h[0].shape)
+    )
+    return found
+
+
+def _score(parts: Parts, s: Array, h: Array, values: Values, weights: Values) -> dict[str, Array]:
+    W_a, U_a, v_a, b_a = (weights.get(name) for name in ("W_a", "U_a", "v_a", "b_a"))
+    score = parts["score"]
+    if score == "dot":
+        return {"scores": np.array([s @ h_j for h_j in h])}
+    if score == "scaled_dot":
+        return {"scores": np.array([s @ h_j / len(s) ** 0.5 for h_j in h])}
+    if score == "general" and W_a is not None:
+        return {"keys": h @ W_a.T, "scores": np.array([s @ key for key in values["keys"]])}
+    if score == "concat" and W_a is not None:  # v_a . tanh(W_a [s; h_j]): the columns of W_a for s, those for h_j
+        W_a, U_a = W_a[:, : len(s)], W_a[:, len(s) :]
+    if score in ("additive", "concat") and W_a is not None and U_a is not None and v_a is not None:
+        scores = np.array([v_a @ np.tanh(values["query"] + key) for key in values["keys"]])
+        return {
+            "query": W_a @ s,
+            "keys": np.array([U_a @ h_j + (0 if b_a is None else b_a) for h_j in h]),
+            "scores": scores,
+        }
+    if score == "location" and W_a is not None:  # row p of W_a s is for the word at place p
+        rated = values["query"]
+        rows = np.clip(values["places"].astype(int), 1, len(rated)) - 1
+        return {"query": W_a @ s, "scores": np.array([rated[row] for row in rows])}
+    return {}
+
+
+def _scope(parts: Parts, s: Array, places: Array, values: Values, weights: Values) -> dict[str, Array]:
+    """The centre p_t, who may answer, and the Gaussian prior of local_p."""
+    scope, found = parts["scope"], {}
+    words = places > 0
+    reach = words & (places <= len(weights["W_a"])) if parts["score"] == "location" else np.ones(len(places), bool)
+    if scope == "global":
+        return {"window": reach.astype(float)}
+    if scope not in ("local_m", "local_p"):
+        return found
+    D, p_t = parts["window"], values["centre"]
+    if scope == "local_m":
+        found["centre"] = np.array(float(parts["step"]))  # p_t = t
+    else:
+        W_p, v_p = weights["W_p"], weights["v_p"]
+        found["centre"] = words.sum() * sigmoid(v_p @ np.tanh(W_p @ s))  # p_t = S sigmoid(v_p . tanh(W_p s))
+        sigma = D / 2
+        found["prior"] = np.exp(-((places - p_t) ** 2) / (2 * sigma**2))
+    return found | {"window": (reach & words & (abs(places - p_t) <= D)).astype(float)}
+
+
+# ---------------------------------------------------------------------------------------------- decoder, readout
+
+
+def _decoder(parts: Parts, values: Values, weights: Values) -> dict[str, Array]:
+    """The gates of each layer from its input, and its new state from the traced gates."""
+    layers, found = parts["decoder_layers"], {}
+    inputs = {"W": values["target embedding"]}
+    if parts["fusion"] in ("early", "none") and "context" in values:
+        inputs["C"] = values["context"]
+    if "previous attentional state" in values:
+        inputs["C"] = values["previous attentional state"]  # input feeding: [E y_{t-1}; h~_{t-1}]
+    for layer in range(1, layers + 1):
+        end = _layer(layer, layers)
+        own, s = under(weights, f"decoder.{layer}."), values[f"previous state{end}"]
+        known = {name.removesuffix(end): value for name, value in values.items() if name.endswith(end)}
+        gates = gates_of(parts["cell"], own, inputs, s, known)
+        if gates is not None:
+            m = values.get(f"previous cell{end}", s)
+            hidden, memory = new_state(parts["cell"], known, s, m)
+            found |= {f"{name}{end}": value for name, value in gates.items()} | {f"new state{end}": hidden}
+            found[f"new cell{end}"] = memory
+        inputs = {"W": values[f"new state{end}"]}
+    return found
+
+
+def _late(parts: Parts, values: Values, weights: Values) -> dict[str, Array]:
+    """h~_t of c_t and h_t."""
+    if "attentional state" not in values:
+        return {}
+    c, h = values["context"], values["new state" + _layer(parts["decoder_layers"], parts["decoder_layers"])]
+    W_c, W_g = weights["W_c"], weights.get("W_g")
+    if W_g is None:
+        return {"attentional state": np.tanh(W_c @ np.concatenate([c, h]))}
+    g = values["fusion gate"]
+    return {
+        "fusion gate": sigmoid(W_g @ np.concatenate([c, h])),
+        "attentional state": g * np.tanh(W_c @ c) + (1 - g) * h,
+    }
+
+
+def _readout(parts: Parts, values: Values, weights: Values) -> dict[str, Array]:
+    end = _layer(parts["decoder_layers"], parts["decoder_layers"])
+    c = values.get("context", np.zeros(0))
+    if parts["readout"] == "state_context":
+        return {"readout": np.concatenate([values[f"new state{end}"], c])}
+    if parts["readout"] == "maxout":
+        U_o, V_o, C_o, b_o = (weights[name] for name in ("U_o", "V_o", "C_o", "b_o"))
+        t_ = U_o @ values[f"previous state{end}"] + V_o @ values["target embedding"] + C_o @ c + b_o
+        pairs = values["readout before maxout"]
+        return {"readout before maxout": t_, "readout": np.maximum(pairs[0::2], pairs[1::2])}
+    return {}
+
+
+def _output(parts: Parts, values: Values, weights: Values) -> dict[str, Array]:
+    t, found = values["readout"] if "readout" in values else values["attentional state"], {}
+    if "P_o" in weights:
+        found["projected readout"] = weights["P_o"] @ t
+        t = values["projected readout"]
+    W_o = weights["W_s"] if "W_s" in weights else weights["W_o"]
+    found["logits"] = W_o @ t + weights.get("b_w", 0.0)
+    return found | {"probabilities": softmax(values["logits"])}

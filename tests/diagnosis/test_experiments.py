@@ -1,0 +1,271 @@
+"""Gains, gradients, padding and shifts, on models whose numbers are known."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from diagnosis import planted
+from heedful.alignment import Alignment
+from heedful.attention import Additive, Softmax
+from heedful.attention.interventions import Uniform
+from heedful.diagnosis.experiments import gain_over_other_context, gains, inside, loss_of
+from heedful.diagnosis.padding import padding
+from heedful.diagnosis.shift import _clear, fits, needed
+from heedful.model import Model
+from model.cases import make, random_batch
+
+ALL = {"scope": "global"}
+SOME = planted.pairs()[:13]
+
+
+def flat(**options) -> Model:
+    return planted.model(Softmax(), **ALL, **options)
+
+
+def test_gains_are_losses_of_other_models():
+    """With uniform weights put in for good, uniform weights are no loss; without, what they cost is the same."""
+    own, uniform = flat(), flat().with_normaliser(Uniform())
+    found = gains(planted.subject(own, of=SOME), planted.subject(own, of=SOME).forced())
+    changed = planted.subject(uniform, of=SOME)
+    assert found["loss"] == pytest.approx(loss_of(planted.subject(own, of=SOME).forced()))
+    assert found["gain_over_uniform"] == pytest.approx(loss_of(changed.forced()) - found["loss"], abs=1e-6)
+    assert gains(changed, changed.forced())["gain_over_uniform"] == pytest.approx(0.0, abs=1e-6)
+
+
+def test_the_loss_is_that_of_training():
+    subject = planted.subject(flat(), of=SOME)
+    ((batch, _),) = replace(subject, batch_size=99).batches(subject.examples())
+    loss = subject.model(batch)
+    assert loss_of(subject.forced()) == pytest.approx(float(loss.plain / loss.tokens), rel=1e-5)
+
+
+def test_another_context_is_the_next_sentence_s():
+    """Two sentences that are the same gain nothing from each other."""
+    twice = [SOME[0], SOME[0]]
+    assert gain_over_other_context(planted.subject(of=twice)) == pytest.approx(0.0, abs=1e-6)
+    assert gain_over_other_context(planted.subject(of=SOME)) > 5
+    assert math.isnan(gain_over_other_context(planted.subject(of=SOME, batch_size=1)))
+
+
+def test_gradients_go_where_the_output_looks():
+    """The right model reads its context alone; one that is deaf reads its states alone."""
+    right = inside(planted.subject(of=SOME))
+    assert right["gradient_state"] == right["gradient_scores"] == 0.0  # its weights are what the step makes them
+    assert right["context_share"] == 1.0
+    asks = inside(planted.subject(flat(), of=SOME))
+    assert min(asks["gradient_" + name] for name in ("scores", "weights", "context", "state")) > 0.1
+    deaf = inside(planted.subject(flat(deaf=True), of=SOME))
+    assert deaf["gradient_context"] == deaf["gradient_weights"] == deaf["gradient_scores"] == 0.0
+    assert deaf["gradient_state"] > 0.1
+
+
+@pytest.mark.parametrize("fusion", ["early", "late", {"name": "late", "input_feeding": True}])
+@pytest.mark.parametrize("options", [{}, {"cell": "lstm", "decoder_layers": 2, "score": "dot", "decoder_size": 14}])
+def test_gradients_by_finite_differences(fusion, options, monkeypatch):
+    """Of a sentence's loss along a random direction, the same at every step: a normaliser adds it to what it gets, or
+    gives."""
+    from heedful.attention.normalisers import Normaliser
+    from heedful.diagnosis import experiments
+
+    model = make(fusion=fusion, **options)
+    batch = random_batch((5,), (4,))
+
+    class Add(Normaliser):
+        """Adds to the scores, or to the weights, what belongs to the next steps."""
+
+        def __init__(self, to_scores: float, to_weights: float) -> None:
+            super().__init__()
+            self.to_scores, self.to_weights = to_scores, to_weights
+
+        def forward(self, scores, mask):
+            draw = torch.Generator().manual_seed(3)
+            direction = torch.randn(scores.shape[-1], generator=draw, dtype=scores.dtype)  # the same at every step
+            weights = Softmax()(scores + self.to_scores * direction, mask)
+            return weights + self.to_weights * direction
+
+        def distribute(self, scores):
+            raise AssertionError
+
+    def loss(*steps: float) -> float:
+        with torch.no_grad():
+            return float(-model.with_normaliser(Add(*steps)).force(batch)[0].sum())
+
+    step = 1e-5
+    along = {
+        "gradient_scores": (loss(step, 0) - loss(-step, 0)) / (2 * step),
+        "gradient_weights": (loss(0, step) - loss(0, -step)) / (2 * step),
+    }
+    seen = {}
+    monkeypatch.setattr(
+        experiments, "_norm", lambda gradients: seen.setdefault(len(seen), list(gradients))[0].new_ones(1)
+    )
+    experiments._of_batch(model, batch)
+    draw = torch.Generator().manual_seed(3)
+    direction = torch.randn(5, generator=draw, dtype=torch.float64)
+    for number, name in enumerate(along):
+        found = sum(float((gradient.double() * direction).sum()) for gradient in seen[number])
+        assert found == pytest.approx(along[name], rel=1e-5, abs=1e-8), name
+
+
+def test_the_query_s_effect():
+    """Scores of the right model move with the query; where the query is not used they do not."""
+    found = inside(planted.subject(flat(), of=SOME))
+    assert found["query_effect"] > 0.1
+    hot = inside(planted.subject(planted.model(Softmax(temperature=10.0), **ALL), of=SOME))
+    assert hot["query_effect"] == pytest.approx(found["query_effect"] / 10, rel=1e-4)  # in nats of the softmax
+    blind = flat(score="additive")
+    with torch.no_grad():
+        blind.attention.score.query_projection.weight.zero_()
+    assert inside(planted.subject(blind, of=SOME))["query_effect"] < 1e-6
+
+
+def test_a_missing_tanh_is_seen():
+    """v . (W s + U h): what the query adds, it adds to all positions alike, and it falls out of the softmax."""
+
+    class NoTanh(Additive):
+        def forward(self, queries, memory):
+            return (queries @ self.v).unsqueeze(2) + (memory.keys @ self.v).unsqueeze(1)
+
+    found = flat(score="additive")
+    whole = found.attention.score
+    found.attention.score = NoTanh(whole.query_size, whole.value_size)
+    found.attention.score.load_state_dict(whole.state_dict())
+    assert inside(planted.subject(flat(score="additive"), of=SOME))["query_effect"] > 0.01
+    assert inside(planted.subject(found, of=SOME))["query_effect"] < 1e-5
+
+
+def test_entropy_in_scope_is_of_the_window():
+    """Uniform over a window of a long sentence: sharp in the whole, flat in the scope."""
+    found = planted.model(Uniform(), scope={"name": "local_m", "window": 1})
+    numbers = inside(planted.subject(found, of=SOME))
+    assert numbers["entropy_in_scope"] == pytest.approx(1.0)
+    assert numbers["from_uniform_in_scope"] == pytest.approx(0.0, abs=1e-6)
+
+
+def test_padding_of_a_mask_that_holds():
+    found = padding(planted.subject(flat(), of=SOME))
+    assert found["on_padding"] == 0.0
+    assert found["beside_others"] < 1e-4
+    assert found["other_answers"] == 0.0
+
+
+def test_padding_of_one_that_does_not():
+    found = padding(planted.subject(planted.model(planted.Leaky(), **ALL), of=SOME))
+    assert found["on_padding"] > 0.1
+    assert found["beside_others"] > 0.1
+
+
+def test_padding_is_looked_for_where_all_sources_are_of_one_length():
+    """And where there is one sentence: a longer one is put beside it."""
+    for of in ([pair for pair in planted.pairs() if len(pair.source) == 12], SOME[:1]):
+        assert padding(planted.subject(planted.model(planted.Leaky(), **ALL), of=of))["on_padding"] > 0.1
+
+
+def test_answers_that_depend_on_their_neighbours():
+    """An encoder that reads padding: no weight is on padding, and yet the answer is another."""
+
+    class Reads(planted.Middle):
+        def forward(self, scores, mask):
+            weights = super().forward(scores, mask)
+            return weights * (1 - 0.05 * (~mask).sum(-1, keepdim=True)).clamp(min=0)
+
+    found = padding(planted.subject(planted.model(Reads()), of=SOME))
+    assert found["on_padding"] == 0.0
+    assert found["beside_others"] > 0.1
+    assert found["other_answers"] > 0
+
+
+def test_what_is_needed_is_found_without_a_look_at_weights():
+    """Letter t for word t; where the source's letter and its substitute are written alike, nothing is known."""
+    subject = planted.subject(of=SOME)
+    for pair, words in zip(SOME, needed(subject, subject.forced()), strict=True):
+        assert all(sources == {word} for word, sources in words.items())
+        assert len(words) > len(pair.source) / 2
+    deaf = planted.subject(planted.model(deaf=True), of=SOME)
+    assert not any(needed(deaf, deaf.forced()))
+
+
+def test_only_what_is_plain_is_needed():
+    """Enough, and more than twice as much as the next."""
+    falls = np.array([[0.6, 0.2, 0.1], [0.4, 0.0, 0.0], [2.0, 1.1, 0.0], [-3.0, 0.5, -1.0]])
+    assert _clear(falls) == {0: {0}, 3: {1}}
+    assert _clear(np.array([[0.7]])) == {0: {0}}
+
+
+def test_needed_words_do_not_depend_on_the_convention():
+    one, other = (planted.subject(planted.model(rows=rows), of=SOME) for rows in ("predicted", "input"))
+    assert needed(one, one.forced()) == needed(other, other.forced())
+
+
+def diagonal(step: int, column: int, convention: str) -> Alignment:
+    """Of five words: the peak of word t's row is on column t + `column`, and all rows are moved down by `step`."""
+    weights = np.zeros((6, 6))
+    weights[:, 5] = 0.1
+    for word in range(5):
+        if 0 <= word + step < 6 and 0 <= word + column < 5:
+            weights[word + step, word + column] = 0.9
+    for row in range(6):
+        if not weights[row, :5].any():
+            weights[row, 0 if row > 2 else 4] = 0.01
+    labels = "abcde"
+    return Alignment.of(
+        [*labels, "#"],
+        [*labels, "#"],
+        weights,
+        convention=convention,
+        source_positions=[1, 2, 3, 4, 5, 0],
+        target_end=True,
+    )
+
+
+WANTED = {word: frozenset([word]) for word in range(5)}
+
+
+@pytest.mark.parametrize(
+    ("step", "column", "convention", "own", "best"),
+    [
+        (0, 0, "predicted", 1.0, None),
+        (1, 0, "predicted", 0.0, "input"),
+        (1, 0, "input", 1.0, None),
+        (0, 0, "input", 0.0, "predicted"),
+        (-1, 0, "predicted", 0.0, "ahead"),
+    ],
+)
+def test_which_reading_fits(step, column, convention, own, best):
+    found = fits([diagonal(step, column, convention)], [WANTED])
+    assert found.own == own
+    assert found.words == 4  # no row is ahead of the first word's
+    if best is not None:
+        assert found.best_other(convention) == (1.0, best)
+    else:
+        assert found.best_other(convention)[0] < 0.5
+
+
+@pytest.mark.parametrize(("column", "name"), [(1, "left"), (-1, "right")])
+def test_neighbours(column, name):
+    """On words in an order that no shift of rows explains."""
+    order = [3, 0, 4, 1, 2]
+    weights = np.zeros((6, 7))
+    for word, source in enumerate(order):
+        weights[word, source + 1 + column] = 1.0
+    weights[5, 0] = 1.0
+    alignment = Alignment.of(list("abcdefg"), [*"vwxyz", "#"], weights, source_positions=range(1, 8), target_end=True)
+    found = fits([alignment], [{word: frozenset([source + 1]) for word, source in enumerate(order)}])
+    assert found.best_other("predicted") == (1.0, name)
+    assert found.own == 0.0
+
+
+def test_several_sources_fit_if_one_is_the_peak():
+    both = {word: frozenset([word, (word + 2) % 5]) for word in range(5)}
+    assert fits([diagonal(0, 0, "predicted")], [both]).own == 1.0
+
+
+def test_nothing_known_is_nan():
+    found = fits([diagonal(0, 0, "predicted")], [{}])
+    assert found.words == 0
+    assert math.isnan(found.own)
