@@ -74,8 +74,8 @@ def report(judged: Sequence[dict[str, Any]], *, failed: int) -> str:
     lines += [
         "",
         f"Of the healthy models {other} do tasks that are not monotonic. Made again with another seed, because of",
+        f"the rules in `benchmarks/planted/make.py` for what has learned: {failed}.",
     ]
-    lines += [f"the rules in `benchmarks/planted/make.py` for what has learned: {failed}."]
     return "\n".join(lines) + "\n"
 
 

@@ -26,6 +26,8 @@ class ZeroV(Additive):
 
     def __init__(self, query_size: int, value_size: int) -> None:
         super().__init__(query_size, value_size)
+        nn.init.zeros_(self.v)
+        self.v.requires_grad_(False)
 
 
 @scores.register("planted_zero_keys")

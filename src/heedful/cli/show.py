@@ -153,7 +153,8 @@ def trained(folder: Path) -> None:
     for command in (
         f"predict {folder} FILE",
         f"evaluate {folder} PAIRS",
-        f"align {folder} PAIRS --plot map.png",
+        f"look {folder} PAIRS --out report.html",
+        f"diagnose {folder} PAIRS",
     ):
         say(f"  heedful {command}")
 
