@@ -20,7 +20,7 @@ FLOORS = [
     ["attention"],
     ["model", "data", "alignment"],
     ["search", "evaluation", "plots", "recipes"],
-    ["ensemble", "answers"],
+    ["ensemble", "answers", "units"],
     ["decoding"],
     ["predictor", "runs", "notes"],
     ["diagnosis", "tracing"],

@@ -14,7 +14,8 @@ from heedful.data.pairs import Pair
 from heedful.data.tokens import make_tokeniser
 from heedful.errors import DataError, RecipeError, RunError
 from heedful.model import Model, build
-from heedful.training.guide import Guide, units
+from heedful.training.guide import Guide
+from heedful.units import units_of
 from training.cases import resume, spelled, train_tiny, words, write_pairs
 
 GUIDED = {
@@ -120,15 +121,15 @@ def test_units_of_byte_pairs_are_words(text, expected):
     tokeniser = make_tokeniser("bpe", {"vocabulary_size": 259})
     tokeniser.train(["the the the the"])
     tokens = tokeniser.split(text)
-    spelled = ["".join(tokeniser.labels(text)[place] for place in unit).strip() for unit in units(tokeniser, text)]
+    spelled = ["".join(tokeniser.labels(text)[place] for place in unit).strip() for unit in units_of(tokeniser, text)]
     assert spelled == text.split()
-    assert len(units(tokeniser, text)) == len(expected)
-    assert all(tokens[place].strip("Ġ") for unit in units(tokeniser, text) for place in unit)
+    assert len(units_of(tokeniser, text)) == len(expected)
+    assert all(tokens[place].strip("Ġ") for unit in units_of(tokeniser, text) for place in unit)
 
 
 def test_units_of_other_tokens_are_the_tokens():
-    assert units(make_tokeniser("characters"), "a b") == [[0], [1], [2]]
-    assert units(make_tokeniser("whitespace"), "a b") == [[0], [1]]
+    assert units_of(make_tokeniser("characters"), "a b") == [[0], [1], [2]]
+    assert units_of(make_tokeniser("whitespace"), "a b") == [[0], [1]]
 
 
 @pytest.mark.parametrize(

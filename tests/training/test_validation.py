@@ -11,12 +11,12 @@ import pytest
 import heedful
 from heedful.data.batches import plan
 from heedful.data.pairs import read_pairs
-from heedful.data.split import split
+from heedful.data.split import split, spread
 from heedful.diagnosis import HEALTH, attention_health
 from heedful.errors import TrainingError
 from heedful.training import loop
 from heedful.training.train import encode
-from heedful.training.validate import Validator, better, spread
+from heedful.training.validate import Validator, better
 from training.cases import Recorder, progress_of, rows, spelling_pairs, tensors_of, train_tiny, words, write_pairs
 
 SCORES = ("sequence_error", "token_error", "word_error", "bleu", "chrf")

@@ -12,8 +12,8 @@ from heedful.alignment.links import placed_lines
 from heedful.api.links import Links, links_of, named
 from heedful.api.run import Run, Runs, loaded
 from heedful.data.pairs import Corpus
+from heedful.data.split import spread
 from heedful.diagnosis import Diagnosis, Others, Subject, examine, temperatures_of
-from heedful.diagnosis.subject import spread
 from heedful.ensemble import Ensemble
 from heedful.errors import DataError, RunError
 from heedful.model import Model
@@ -74,7 +74,7 @@ def diagnose(
     predictor = run.predictor.with_options({"attention_temperature": attention_temperature})
     model = _one_model(run, predictor.model)
     corpus = read(pairs, run.recipe.data)
-    places = spread(len(corpus.pairs), len(corpus.pairs) if size is None else size)
+    places = spread(range(len(corpus.pairs)), size)
     if message is not None:
         for text in filter(None, (skipped(corpus), _left_out(corpus, places))):
             message(text)

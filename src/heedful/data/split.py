@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from typing import TypeVar
 
 from heedful.data.pairs import Pair
 from heedful.errors import DataError
+
+Item = TypeVar("Item")
 
 
 def held_out(source: str, share: float) -> bool:
@@ -36,3 +39,10 @@ def split(pairs: Sequence[Pair], dev_share: float) -> tuple[tuple[Pair, ...], tu
             f"{len(train)} pairs to train on and {len(dev)} for development; expected at least 1 of each"
         )
     return tuple(train), tuple(dev)
+
+
+def spread(items: Sequence[Item], size: int | None) -> list[Item]:
+    """`size` of `items` at even distances, or all."""
+    if size is None or len(items) <= size:
+        return list(items)
+    return [items[index * len(items) // size] for index in range(size)]

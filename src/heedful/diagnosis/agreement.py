@@ -14,11 +14,10 @@ import numpy as np
 from heedful.alignment import Alignment, link_scores
 from heedful.alignment.agreement import LinkSets
 from heedful.alignment.links import Link
-from heedful.alignment.merge import word_groups
 from heedful.data.codec import Codec
 from heedful.data.pairs import Pair
-from heedful.data.tokens import Tokeniser
 from heedful.errors import DataError
+from heedful.units import units_of
 
 
 @dataclass(frozen=True)
@@ -49,12 +48,6 @@ class Units(NamedTuple):
     @classmethod
     def of(cls, codec: Codec, pair: Pair) -> Units:
         return cls(units_of(codec.source_tokeniser, pair.source), units_of(codec.target_tokeniser, pair.target or ""))
-
-
-def units_of(tokeniser: Tokeniser, text: str) -> list[list[int]]:
-    """The places of the tokens of `text` that make each word that links and tags count: see `heedful train --links`."""
-    labels = tokeniser.labels(text)
-    return word_groups(labels) if tokeniser.cuts_words else [[place] for place in range(len(labels))]
 
 
 def agreement(alignments: Sequence[Alignment], units: Sequence[Units], others: Others) -> dict[str, float]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from heedful.alignment import Alignment
 from heedful.answers import Prediction
+from heedful.data.split import spread
 from heedful.diagnosis import thresholds as at
 from heedful.diagnosis.agreement import Others, Units, agreement, check, needed_tokens
 from heedful.diagnosis.experiments import gain_over_other_context, gains, inside
@@ -15,7 +16,7 @@ from heedful.diagnosis.health import has_a_choice, means_of
 from heedful.diagnosis.late import Bucket, losses_by_half, own_answers
 from heedful.diagnosis.padding import padding
 from heedful.diagnosis.shift import fits, needed
-from heedful.diagnosis.subject import Subject, spread
+from heedful.diagnosis.subject import Subject
 from heedful.diagnosis.sweep import Swept, sweep
 from heedful.diagnosis.verdict import Verdict, judge
 
@@ -84,7 +85,7 @@ def examine(subject: Subject, others: Others, *, temperatures: Sequence[float] =
     numbers["gain_over_other_context"] = gain_over_other_context(subject)
     numbers |= padding(subject)
     numbers |= losses_by_half(forced)
-    some = spread(len(subject.pairs), CLOSELY)
+    some = spread(range(len(subject.pairs)), CLOSELY)
     closely = replace(subject, pairs=[subject.pairs[place] for place in some])
     numbers |= inside(closely)
     numbers |= _fits(closely, [forced[place] for place in some], alignments, units, others)

@@ -9,8 +9,9 @@ import torch
 from heedful.attention.interventions import Observed
 from heedful.data.batches import Example, collate
 from heedful.data.codec import Encoded
+from heedful.data.split import spread
 from heedful.data.vocabulary import Vocabulary
-from heedful.diagnosis.subject import Subject, spread
+from heedful.diagnosis.subject import Subject
 from heedful.predictor import to_device
 
 LOOKED_AT = 16
@@ -27,7 +28,7 @@ def padding(subject: Subject) -> dict[str, float]:
     - ``other_answers``: the share of sentences whose greedy answer is another.
     """
     examples = sorted(subject.examples(), key=lambda example: len(example.source.ids))
-    looked_at = [examples[place] for place in spread(len(examples), LOOKED_AT)]
+    looked_at = spread(examples, LOOKED_AT)
     together = [*looked_at, _longer(looked_at[-1])]
     logs, shares = _forced(subject, together)
     alone = [_forced(subject, [example])[0][0] for example in looked_at]

@@ -71,8 +71,3 @@ class Subject:
             yield to_device(collate(members), device), members
             if self.progress is not None:
                 self.progress(len(members))
-
-
-def spread(count: int, most: int) -> list[int]:
-    """At most `most` of the places 0 .. count - 1, at even distances."""
-    return list(range(count)) if count <= most else [place * count // most for place in range(most)]

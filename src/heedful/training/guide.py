@@ -7,13 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from heedful.alignment import read_links
-from heedful.alignment.merge import word_groups
 from heedful.data.batches import Example
 from heedful.data.codec import Codec
 from heedful.data.pairs import Corpus, Pair
-from heedful.data.tokens import Tokeniser
 from heedful.errors import DataError, RecipeError
 from heedful.model import Model
+from heedful.units import units_of
 
 Links = frozenset[tuple[int, int]]
 
@@ -65,8 +64,8 @@ class Guide:
         ]
 
     def _cells(self, example: Example, pair: Pair, codec: Codec, shift: int) -> list[tuple[int, int]]:
-        sources = units(codec.source_tokeniser, pair.source)
-        targets = units(codec.target_tokeniser, pair.target or "")
+        sources = units_of(codec.source_tokeniser, pair.source)
+        targets = units_of(codec.target_tokeniser, pair.target or "")
         column_of = {position: column for column, position in enumerate(example.source.positions)}
         cells = []
         for source, target in sorted(self.links[pair.line]):
@@ -77,9 +76,3 @@ class Guide:
                 )
             cells += [(row + shift, column_of[place + 1]) for row in targets[target] for place in sources[source]]
         return cells
-
-
-def units(tokeniser: Tokeniser, text: str) -> list[list[int]]:
-    """The places of the tokens of `text` that make each unit that links count."""
-    labels = tokeniser.labels(text)
-    return word_groups(labels) if tokeniser.cuts_words else [[place] for place in range(len(labels))]

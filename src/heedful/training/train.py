@@ -14,7 +14,7 @@ import torch
 from heedful.data.batches import Example
 from heedful.data.codec import Codec
 from heedful.data.pairs import Corpus, Pair, read_pairs
-from heedful.data.split import split
+from heedful.data.split import split, spread
 from heedful.errors import DataError, RecipeError, RunError
 from heedful.model import Model
 from heedful.notes import few, skipped
@@ -27,7 +27,7 @@ from heedful.training.guide import Guide
 from heedful.training.log import Log
 from heedful.training.loop import Loop
 from heedful.training.optimisers import make_optimiser
-from heedful.training.validate import Validator, greedy_predictor, spread
+from heedful.training.validate import Validator, greedy_predictor
 
 
 def train(

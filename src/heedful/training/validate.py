@@ -11,6 +11,7 @@ import torch
 from heedful.data.batches import Example, collate, in_order
 from heedful.data.codec import Codec
 from heedful.data.pairs import Pair
+from heedful.data.split import spread
 from heedful.diagnosis import attention_health
 from heedful.errors import TrainingError
 from heedful.evaluation import evaluate_texts
@@ -106,13 +107,6 @@ def greedy_predictor(model: Model, codec: Codec, recipe: Recipe) -> Predictor:
     """
     settings = with_options(recipe.predict, {"beam": 1})
     return Predictor(model, codec, settings, normalisation=recipe.data.normalisation)
-
-
-def spread(pairs: Sequence[Pair], size: int | None) -> list[Pair]:
-    """`size` of `pairs` at even distances, or all."""
-    if size is None or len(pairs) <= size:
-        return list(pairs)
-    return [pairs[index * len(pairs) // size] for index in range(size)]
 
 
 def better(metric: str, new: float, old: float | None) -> bool:
