@@ -8,6 +8,7 @@ import torch
 from heedful.attention.normalisers import Normaliser
 from heedful.ensemble import Ensemble
 from heedful.errors import RecipeError
+from heedful.model.posterior import CANDIDATES
 
 from .cases import ATTENTIONS, FUSIONS, close, make, name_of, one, random_batch
 
@@ -58,6 +59,20 @@ def test_bayes_rule_by_hand(name, cell):
         rows, columns = alone.target.tokens.shape[1], alone.sources[0].tokens.shape[1]
         close(found[index, :rows, :columns], by_hand(model, alone))
         assert not found[index, :, columns:].any()
+
+
+@torch.no_grad()
+def test_positions_of_small_weight_are_left_out():
+    """Of a long source those with the largest weights are asked; among them it is Bayes' rule again."""
+    model, batch = make(**FUSIONS["early"]), random_batch((13, 11), (5, 3))
+    found, (_, weights) = model.posterior(batch), model.distributions(batch)
+    assert ((found > 0).sum(-1) == CANDIDATES).all()
+    for index in range(2):
+        alone = one(batch, index)
+        rows, columns = alone.target.tokens.shape[1], alone.sources[0].tokens.shape[1]
+        least = weights[index, :rows, :columns].topk(CANDIDATES).values[:, -1:]
+        exact = by_hand(model, alone) * (weights[index, :rows, :columns] >= least)
+        close(found[index, :rows, :columns], exact / exact.sum(1, keepdim=True))
 
 
 @pytest.mark.parametrize("attention", ATTENTIONS, ids=name_of)

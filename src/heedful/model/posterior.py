@@ -15,15 +15,20 @@ if TYPE_CHECKING:
     from heedful.model.model import Model
 
 
+CANDIDATES = 8
+"""Positions that are asked, those with the largest weights: others hardly ever are where a word came from."""
+
+
 class OneEach(Normaliser):
-    """Query k looks at position k and at nothing else: (B, S, S) scores -> the identity, whatever is masked."""
+    """Query k looks at one position, `positions` (B, K), and at nothing else, whatever is masked."""
+
+    positions: Tensor
 
     def forward(self, scores: Tensor, mask: Tensor) -> Tensor:
         return self.distribute(scores)
 
     def distribute(self, scores: Tensor) -> Tensor:
-        eye = torch.eye(scores.shape[-1], dtype=scores.dtype, device=scores.device)
-        return eye.expand_as(scores)
+        return torch.zeros_like(scores).scatter(-1, self.positions.unsqueeze(-1), 1.0)
 
 
 def posterior(model: Model, batch: Batch, inputs: Tensor) -> Tensor:
@@ -35,27 +40,32 @@ def posterior(model: Model, batch: Batch, inputs: Tensor) -> Tensor:
         p(a_t = j | y_1 .. y_t, x) = alpha_tj p(y_t | y_1 .. y_{t-1}, c_t = h_j) / sum_k alpha_tk p(y_t | .., c_t = h_k)
 
     the posterior attention of Shankar and Sarawagi 2019, "Posterior attention models for sequence to sequence
-    learning", section 2, read off a model that was trained as usual. The steps before t are the model's own. Row t is
-    about y_t, whatever the convention of the weights. Rows sum to 1; one without any weight stays 0.
+    learning", read off a model that was trained as usual. The steps before t are the model's own. Row t is about y_t,
+    whatever the convention of the weights. Rows sum to 1; one without any weight stays 0. The `CANDIDATES` positions
+    with the largest weights are asked, all others are left at 0; it costs as much as a beam of that size.
 
-    It costs as much as a beam as wide as the source is long.
+    Args:
+        inputs: (B, T), y_0 .. y_{T-1}.
     """
     assert batch.target is not None
-    each = model.with_normaliser(OneEach())
+    there = OneEach()
+    each = model.with_normaliser(there)
     memory, state = model.begin(batch.sources[0])
-    positions = batch.sources[0].tokens.shape[1]
+    count = min(CANDIDATES, batch.sources[0].tokens.shape[1])
 
-    def wide(tensor: Tensor) -> Tensor:  # a hypothesis for each source position
-        return tensor.expand(tensor.shape[0], positions, *tensor.shape[2:])
+    def wide(tensor: Tensor) -> Tensor:  # a hypothesis for each candidate
+        return tensor.expand(tensor.shape[0], count, *tensor.shape[2:])
 
     rows = []
     for word, target in zip(inputs.split(1, dim=1), batch.target.tokens.split(1, dim=1), strict=True):
-        logs, *_ = each.step(wide(word), memory, map_tensors(wide, state))
-        likelihood = logs.gather(2, wide(target).unsqueeze(-1)).squeeze(-1)  # (B, S)
-        _, weights, state = model.step(word, memory, state)
+        _, weights, after = model.step(word, memory, state)
         assert weights is not None
-        joint = weights[:, 0].log() + likelihood
+        prior, there.positions = weights[:, 0].topk(count)  # (B, K)
+        logs, *_ = each.step(wide(word), memory, map_tensors(wide, state))
+        joint = prior.log() + logs.gather(2, wide(target).unsqueeze(-1)).squeeze(-1)
         most = joint.amax(-1, keepdim=True)
         joint = torch.where(most.isfinite(), joint - most, joint).exp()  # all -inf: a row without weight
-        rows.append(joint / joint.sum(-1, keepdim=True).clamp(min=torch.finfo(joint.dtype).tiny))
+        shares = joint / joint.sum(-1, keepdim=True).clamp(min=torch.finfo(joint.dtype).tiny)
+        rows.append(torch.zeros_like(weights[:, 0]).scatter(-1, there.positions, shares.to(weights.dtype)))
+        state = after
     return torch.stack(rows, dim=1)
