@@ -99,7 +99,7 @@ def _measures(measures: Mapping[str, float], *, collapsed: bool) -> list[str]:
 
 
 _LENGTHS = {
-    "source length": lambda row: f"{row['shortest']}-{row['longest']}",
+    "source length": lambda row: "-".join(dict.fromkeys((str(row["shortest"]), str(row["longest"])))),
     "pairs": lambda row: str(row["pairs"]),
     "sequence error %": lambda row: f"{row['sequence_error']:.1f}",
     "token error %": lambda row: f"{row['token_error']:.1f}",
