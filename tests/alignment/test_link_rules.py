@@ -46,6 +46,35 @@ def test_one_to_one_is_best_first() -> None:
     assert greedy.pharaoh("one_to_one") == "0-0 1-1"
 
 
+def best_first(weights: np.ndarray) -> list[tuple[int, int]]:
+    """The definition, step by step: take the first of the largest, strike out its row and column."""
+    left, cells = weights.copy(), []
+    for _ in range(min(weights.shape)):
+        row, column = np.unravel_index(left.argmax(), left.shape)
+        cells.append((int(row), int(column)))
+        left[row], left[:, column] = -1, -1
+    return sorted(cell for cell in cells if weights[cell] > 0)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 7), (13, 5), (5, 13), (11, 11), (53, 41)])
+def test_one_to_one_takes_the_same_as_step_by_step(shape: tuple[int, int]) -> None:
+    """With ties everywhere, zeros among them."""
+    draw = np.random.default_rng(shape)
+    for kinds in (2, 3, 7, 10**6):
+        weights = draw.integers(0, kinds, shape) / kinds
+        assert chosen(weights, "one_to_one") == best_first(weights)
+
+
+def test_one_to_one_sorts_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not once for each link: a thousand words would take a billion steps."""
+    looks = []
+    for name in ("argmax", "argsort"):
+        real = getattr(np, name)
+        monkeypatch.setattr(np, name, lambda *given, real=real, **more: (looks.append(1), real(*given, **more))[1])
+    assert len(chosen(np.random.default_rng(7).random((29, 31)), "one_to_one")) == 29
+    assert len(looks) == 1
+
+
 def test_links_can_be_written_the_other_way_round() -> None:
     assert Alignment.of("xyz", "AB", WEIGHTS[:2]).pharaoh("one_to_one", swap=True) == "0-1 1-0"
 

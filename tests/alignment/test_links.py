@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -99,6 +100,29 @@ def test_wa_where_a_sentence_is_left_out(tmp_path: Path) -> None:
         [set(), set(), {(0, 1)}],
         [{(0, 0)}, set(), {(0, 1)}],
     )
+
+
+def test_a_sentence_number_that_is_too_large_is_refused_with_its_place(tmp_path: Path) -> None:
+    path = written(tmp_path / "gold.wa", "3 1 1 S\n5 1 0 S\n")
+    assert read_wa(path, sentences=5) == read_wa(path, sentences=7) == read_wa(path)
+    with pytest.raises(DataError, match=r"gold\.wa:2: expected the number of a sentence from 1 to 4, got 5$"):
+        read_wa(path, sentences=4)
+    with pytest.raises(DataError, match=r"gold\.wa:1: .* from 1 to 0, got 3$"):
+        read_wa(path, sentences=0)
+    for number in ("1000001", "999999999"):
+        with pytest.raises(DataError, match=r"far:1: .* from 1 to 1,000,000, got [\d,]+$"):
+            read_wa(written(tmp_path / "far", f"{number} 1 1"))
+
+
+def test_sentences_without_links_take_no_memory(tmp_path: Path) -> None:
+    path = written(tmp_path / "gold.wa", "100000 1 1")
+    tracemalloc.start()
+    sure, possible = read_wa(path)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert (len(sure), sure[-1], possible[-1]) == (100_000, {(0, 0)}, {(0, 0)})
+    assert most < 100_000 * 2 * 16  # a place in each of two lists that grow; a set of its own would be 216 bytes more
+    assert sure[0] is possible[99] == frozenset()
 
 
 @pytest.mark.parametrize("line", ["1 1", "1 1 1 X", "0 1 1", "a 1 1", "1 -1 1", "1 1 1 S P", "1 1 1 S 0.5 more", "1-1"])

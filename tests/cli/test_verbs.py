@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 
 import pytest
@@ -34,7 +35,8 @@ def test_train_says_one_line_for_each_validation(cli, pairs, tmp_path):
         "train", pairs, "--recipe", "tiny", "--out", tmp_path / "run", *SETS, "--set", "train.validate_every=0.3"
     )
     looks = [line for line in done.err.splitlines() if line.startswith("epoch")]
-    log = (tmp_path / "run" / "log.csv").read_text().splitlines()[1:]
+    with open(tmp_path / "run" / "log.csv", encoding="utf-8", newline="") as file:
+        log = list(csv.DictReader(file))
     assert len(looks) == len(log) > 1
     number = r"[\d.]+"
     for line in looks:
@@ -43,7 +45,7 @@ def test_train_says_one_line_for_each_validation(cli, pairs, tmp_path):
             rf"token error {number} %  BLEU {number}(  best)?",
             line,
         )
-    assert [line.endswith("best") for line in looks] == [row.endswith(",1") for row in log]
+    assert [line.endswith("best") for line in looks] == [row["best"] == "1" for row in log]
 
 
 def test_train_with_development_pairs_and_a_recipe_of_ones_own(cli, pairs, tmp_path):

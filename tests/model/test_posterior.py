@@ -10,7 +10,7 @@ from heedful.ensemble import Ensemble
 from heedful.errors import RecipeError
 from heedful.model.posterior import CANDIDATES
 
-from .cases import ATTENTIONS, FUSIONS, close, make, name_of, one, random_batch
+from .cases import ATTENTIONS, FUSIONS, close, make, name_of, one, random_batch, unrolled
 
 MODELS = [name for name in FUSIONS if not name.startswith("none")]
 
@@ -84,6 +84,24 @@ def test_every_attention(attention):
     _, weights = model.distributions(batch)
     close(found.sum(-1), (weights.sum(-1) > 0).double())
     assert not found[weights == 0].any()
+
+
+@pytest.mark.parametrize("scope", ["local_m", "local_p"])
+@torch.no_grad()
+def test_a_local_scope_is_in_the_prior_alone(scope):
+    """What a word's probability would be with c_t = h_j, by the layers behind the context."""
+    model = make(**FUSIONS["late"], score="general", scope={"name": scope, "window": 2})
+    batch = random_batch()
+    memory, _ = model.begin(batch.sources[0])
+    _, steps = unrolled(model, batch)
+    joint = torch.zeros_like(steps.weights)
+    for position in range(joint.shape[-1]):
+        context = memory.values[:, position : position + 1].expand_as(steps.contexts)
+        attentional = model.decoder.fusion._attentional(context, steps.states)
+        logits = model.decoder.logits(steps._replace(contexts=context, attentional=attentional))
+        likelihood = torch.softmax(logits, -1).gather(2, batch.target.tokens.unsqueeze(-1)).squeeze(-1)
+        joint[..., position] = steps.weights[..., position] * likelihood
+    close(model.posterior(batch), joint / joint.sum(-1, keepdim=True).clamp(min=1e-300))
 
 
 @torch.no_grad()

@@ -150,6 +150,34 @@ def test_bad_links(backwards, tmp_path, content, message):
     assert not (tmp_path / "run").exists()
 
 
+def test_half_precision_is_refused(backwards, tmp_path):
+    pairs, links, _ = backwards
+    with pytest.raises(RecipeError, match="'bf16' can be guided"):
+        train_tiny(pairs, tmp_path / "run", set={"train.precision": "fp16"}, links=links)
+
+
+def test_dropout_of_weights_does_not_touch_the_guide(backwards):
+    """The truth is compared with what was attended to, not with what is left for the context."""
+    torch.manual_seed(3)
+    options = {"source_vocabulary_size": 11, "target_vocabulary_size": 13, "encoder_size": 5, "decoder_size": 7}
+    model = build(**options, attention_dropout=0.9).train()
+    pair = Pair("abcdef", "x y z", (), 1)
+    codec = Codec.build([pair])
+    example = Example(codec.encode_source(pair.source), codec.encode_target(pair.target or ""), 0)
+    links = Guide("links", {1: frozenset({(0, 0), (2, 1), (4, 2)})})
+    batch = collate(links.onto([example], [pair], codec, model))
+
+    def share(dropping: bool) -> float:
+        torch.manual_seed(5)
+        model.train(dropping)
+        with torch.no_grad():
+            led = model(batch, guided_attention=1.0)
+        return float(led.total - led.plain)
+
+    # The states differ a little, since contexts do; a single weight that is dropped would cost 20 nats.
+    assert share(True) == pytest.approx(share(False), rel=0.1)
+
+
 def test_no_attention_to_guide(backwards, tmp_path):
     pairs, links, _ = backwards
     with pytest.raises(RecipeError, match="fusion 'none'"):

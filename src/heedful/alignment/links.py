@@ -14,6 +14,9 @@ Link = tuple[int, int]
 """(source word, target word), both counted from 0."""
 
 _LINK = re.compile(r"([0-9]{1,9})-([0-9]{1,9})")
+_NONE: frozenset[Link] = frozenset()
+_MOST_SENTENCES = 1_000_000
+"""What a WA file may number where nobody says how many sentences there are: a list is as long as the largest number."""
 _WA = re.compile(r"([0-9]{1,9})\s+([0-9]{1,9})\s+([0-9]{1,9})(?:\s+([SP]))?(?:\s+[-+.0-9eE]+)?")
 
 
@@ -53,7 +56,9 @@ def as_pharaoh(links: Iterable[Link]) -> str:
     return " ".join(f"{source}-{target}" for source, target in ordered)
 
 
-def read_wa(path: str | os.PathLike[str], *, swap: bool = False) -> tuple[list[frozenset[Link]], list[frozenset[Link]]]:
+def read_wa(
+    path: str | os.PathLike[str], *, swap: bool = False, sentences: int | None = None
+) -> tuple[list[frozenset[Link]], list[frozenset[Link]]]:
     """Gold links in the format of the NAACL 2003 shared task (Mihalcea and Pedersen 2003): (sure, possible).
 
     A line is a link: the number of the sentence, the position of the source word, that of the target word, all from 1;
@@ -64,10 +69,13 @@ def read_wa(path: str | os.PathLike[str], *, swap: bool = False) -> tuple[list[f
 
     Args:
         swap: the target's position stands before the source's.
+        sentences: how many there are, if that is known; otherwise a million at most. There may be fewer in the file.
 
     Raises:
-        DataError: the file cannot be read, or a line is no such link; names path and line.
+        DataError: the file cannot be read, a line is no such link, or its sentence has too large a number; names path
+            and line.
     """
+    most = _MOST_SENTENCES if sentences is None else sentences
     sure: dict[int, set[Link]] = {}
     possible: dict[int, set[Link]] = {}
     last = 0
@@ -81,6 +89,8 @@ def read_wa(path: str | os.PathLike[str], *, swap: bool = False) -> tuple[list[f
                 f"{place}: expected the numbers of a sentence (from 1), a source and a target word, "
                 f"then S or P if wanted, got {excerpt(text, 40)}"
             )
+        if int(found[1]) > most:
+            raise DataError(f"{place}: expected the number of a sentence from 1 to {most:,}, got {int(found[1]):,}")
         sentence, *link = (int(number) - 1 for number in found.group(1, 2, 3))
         last = max(last, sentence + 1)
         if min(link) < 0:
@@ -89,7 +99,12 @@ def read_wa(path: str | os.PathLike[str], *, swap: bool = False) -> tuple[list[f
         possible.setdefault(sentence, set()).add((source, target))
         if found[4] != "P":
             sure.setdefault(sentence, set()).add((source, target))
-    return tuple([frozenset(links.get(sentence, ())) for sentence in range(last)] for links in (sure, possible))  # pyright: ignore[reportReturnType]
+    return _by_sentence(sure, last), _by_sentence(possible, last)
+
+
+def _by_sentence(links: dict[int, set[Link]], count: int) -> list[frozenset[Link]]:
+    """A set for each sentence; those without links share one, for there may be many."""
+    return [frozenset(links[sentence]) if sentence in links else _NONE for sentence in range(count)]
 
 
 def placed_lines(path: str | os.PathLike[str]) -> list[tuple[str, str]]:

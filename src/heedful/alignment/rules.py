@@ -29,15 +29,10 @@ def chosen(weights: np.ndarray, rule: LinkRule = "argmax", threshold: float | No
     least = 0.0 if threshold is None else threshold
     if not weights.size:
         return []
-    if rule == "one_to_one":
-        cells = _one_to_one(weights)
-    elif rule == "argmax":
-        cells = list(enumerate(weights.argmax(axis=1).tolist()))
-    else:
+    if rule in ("threshold", "relative"):
         bound = least * weights.max(axis=1, keepdims=True) if rule == "relative" else least
-        cells = [(row, column) for row, column in np.argwhere(weights >= bound).tolist()]
-    if rule == "relative":
-        least = 0.0
+        return [(row, column) for row, column in np.argwhere((weights >= bound) & (weights > 0)).tolist()]
+    cells = _one_to_one(weights) if rule == "one_to_one" else list(enumerate(weights.argmax(axis=1).tolist()))
     return [cell for cell in cells if weights[cell] > 0 and weights[cell] >= least]
 
 
@@ -52,11 +47,15 @@ def check_rule(rule: str, threshold: float | None) -> None:
 
 
 def _one_to_one(weights: np.ndarray) -> list[tuple[int, int]]:
-    left = np.array(weights, dtype=np.float64)
-    cells = []
-    for _ in range(min(left.shape)):
-        row, column = divmod(int(left.argmax()), left.shape[1])
-        cells.append((row, column))
-        left[row, :] = -np.inf
-        left[:, column] = -np.inf
+    """Best first, in one pass over the sorted cells; of equal ones the first in the first row."""
+    rows, columns = weights.shape
+    row_left, column_left = [True] * rows, [True] * columns
+    cells: list[tuple[int, int]] = []
+    for place in np.argsort(-weights.astype(np.float64), axis=None, kind="stable").tolist():
+        row, column = divmod(place, columns)
+        if row_left[row] and column_left[column]:
+            row_left[row] = column_left[column] = False
+            cells.append((row, column))
+            if len(cells) == min(rows, columns):
+                break
     return sorted(cells)

@@ -19,7 +19,8 @@ class Attention(nn.Module):
         score: how well a position answers a query.
         scope: which positions may answer; global by default.
         normaliser: turns scores into weights; softmax by default.
-        dropout: share of the weights that are zeroed in training (the others grow by 1 / (1 - dropout)).
+        dropout: share of the weights that are zeroed in training (the others grow by 1 / (1 - dropout)) before they
+            make the context; the weights that are returned are those from before.
     """
 
     def __init__(
@@ -100,6 +101,5 @@ class Attention(nn.Module):
         weights = self.normaliser(scores, mask)  # alpha_tj
         if window.prior is not None:
             weights = weights * window.prior
-        weights = self.dropout(weights)
-        context = weights.to(memory.values.dtype) @ memory.values  # c_t
+        context = self.dropout(weights).to(memory.values.dtype) @ memory.values  # c_t
         return Attended(context, weights)

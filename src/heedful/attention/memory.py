@@ -27,4 +27,4 @@ class Attended(NamedTuple):
     """The answer to each query."""
 
     context: Tensor  # (B, T, V)  c_t
-    weights: Tensor  # (B, T, S)  alpha_tj; rows sum to 1, to less under a prior or dropout, to 0 if all is masked
+    weights: Tensor  # (B, T, S)  alpha_tj; rows sum to 1, to less under a prior, to 0 if all is masked

@@ -65,10 +65,9 @@ def collate(examples: Sequence[Example]) -> Batch:
 
 
 def _guide(examples: Sequence[Example], source: Sequences, target: Sequences) -> Tensor:
+    cells = [(number, row, column) for number, example in enumerate(examples) for row, column in example.guide]
     guide = torch.zeros(len(examples), target.tokens.shape[1], source.tokens.shape[1])
-    for number, example in enumerate(examples):
-        for row, column in example.guide:
-            guide[number, row, column] = 1.0
+    guide[tuple(torch.tensor(cells).T)] = 1.0
     return guide / guide.sum(-1, keepdim=True).clamp(min=1.0)
 
 

@@ -174,7 +174,8 @@ class Model(nn.Module):
                 probability, the one that a first, teacher-forced pass predicted in its place.
             guided_attention: how much the cross-entropy of the attention weights counts, with the batch's guide as the
                 truth, summed over the rows that it tells of (Chen et al. 2016, "Guided alignment training for
-                topic-aware neural machine translation", section 3). Without a guide it is of no effect.
+                topic-aware neural machine translation"). Without a guide it is of no effect; nor is a link to a
+                position that has no weight at all, as a sparse normaliser or a local scope leaves some.
         """
         assert batch.target is not None
         inputs = _inputs(batch.target)

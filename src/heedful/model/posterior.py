@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
+from heedful.attention import Global
 from heedful.attention.normalisers import Normaliser
 from heedful.tensors import map_tensors
 
@@ -41,8 +42,8 @@ def posterior(model: Model, batch: Batch, inputs: Tensor) -> Tensor:
 
     the posterior attention of Shankar and Sarawagi 2019, "Posterior attention models for sequence to sequence
     learning", read off a model that was trained as usual. The steps before t are the model's own. Row t is about y_t,
-    whatever the convention of the weights. Rows sum to 1; one without any weight stays 0. The `CANDIDATES` positions
-    with the largest weights are asked, all others are left at 0; it costs as much as a beam of that size.
+    whatever the weights' convention. The `CANDIDATES` positions with the largest weights are asked, all others are
+    left at 0; rows sum to 1 over these, and one without any weight stays 0. It costs as much as a beam of that size.
 
     Args:
         inputs: (B, T), y_0 .. y_{T-1}.
@@ -50,6 +51,8 @@ def posterior(model: Model, batch: Batch, inputs: Tensor) -> Tensor:
     assert batch.target is not None
     there = OneEach()
     each = model.with_normaliser(there)
+    assert each.attention is not None
+    each.attention.scope = Global()  # the prior has what a scope says; the copy looks at h_j alone, not a share of it
     memory, state = model.begin(batch.sources[0])
     count = min(CANDIDATES, batch.sources[0].tokens.shape[1])
 

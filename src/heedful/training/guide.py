@@ -33,12 +33,15 @@ class Guide:
     links: Mapping[int, Links]
 
     @classmethod
-    def read(cls, path: str | os.PathLike[str], corpus: Corpus) -> Guide:
+    def read(cls, path: str | os.PathLike[str], corpus: Corpus, *, precision: str = "no") -> Guide:
         """From a file with a line for each line of `corpus`.
 
         Raises:
             DataError: the file cannot be read, or has not as many lines as the corpus.
+            RecipeError: the training is in half precision, in which the logarithm of a weight has no gradient.
         """
+        if precision == "fp16":
+            raise RecipeError("links cannot guide a training with train.precision = 'fp16'; 'bf16' can be guided")
         name, links = os.fspath(path), read_links(path)
         lines = max([pair.line for pair in corpus.pairs] + [line for line, _ in corpus.skipped])
         if len(links) != lines:

@@ -55,7 +55,7 @@ def train(
     if not accelerator.is_main_process:
         reporter = Silent()
     corpus = _corpus(pairs, recipe.data, reporter)
-    guide = None if links is None else Guide.read(links, corpus)
+    guide = None if links is None else Guide.read(links, corpus, precision=recipe.train.precision)
     train_pairs, dev_pairs = _parts(corpus, dev, recipe.data, reporter)
     train_pairs = _short_enough(train_pairs, recipe.data, reporter)
     codec = described.codec if described else make_codec(train_pairs, recipe.data)
