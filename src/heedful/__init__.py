@@ -33,31 +33,6 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-# Imported when first used: torch alone takes seconds.
-_HOMES = {
-    "Alignment": "heedful.alignment",
-    "HeedfulError": "heedful.errors",
-    "Prediction": "heedful.answers",
-    **dict.fromkeys(
-        (
-            "Run",
-            "aer",
-            "align",
-            "average",
-            "diagnose",
-            "evaluate",
-            "load",
-            "look",
-            "predict",
-            "score",
-            "symmetrise",
-            "trace",
-            "train",
-        ),
-        "heedful.api",
-    ),
-}
-
 __all__ = [
     "Alignment",
     "HeedfulError",
@@ -76,6 +51,14 @@ __all__ = [
     "trace",
     "train",
 ]
+
+# Where each is imported from, when it is first used: torch alone takes seconds.
+_HOMES = {
+    **dict.fromkeys(__all__, "heedful.api"),
+    "Alignment": "heedful.alignment",
+    "HeedfulError": "heedful.errors",
+    "Prediction": "heedful.answers",
+}
 
 
 def __getattr__(name: str) -> Any:

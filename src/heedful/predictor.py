@@ -135,12 +135,14 @@ class Predictor:
         pairs: Sequence[Pair],
         *,
         batch_size: int | None = None,
+        with_alignment: bool = True,
         posterior: bool = False,
         progress: Progress | None = None,
     ) -> list[Prediction]:
         """Each pair's own target as an answer: its scores and its alignment.
 
         Args:
+            with_alignment: False for who needs the scores alone; then `posterior` is of no effect.
             posterior: the alignment tells where each word came from now that it is known, rather than where the model
                 looked before it wrote it: see `heedful.model.posterior.posterior`.
         """
@@ -152,20 +154,26 @@ class Predictor:
                 raise RunError(f"line {pair.line}: a target is needed to be scored, got none")
             examples.append(Example(self._source(pair), self.codec.encode_target(pair.target), index))
         for batch, members in self._batches(examples, batch_size):
-            for example, hypothesis in zip(members, self._forced(batch, members, posterior), strict=True):
+            found = self._forced(batch, members, with_alignment=with_alignment, posterior=posterior)
+            for example, hypothesis in zip(members, found, strict=True):
                 target = pairs[example.index].target or ""
-                answers[example.index] = answers_of.forced(example, hypothesis, target, with_alignment=True)
+                answers[example.index] = answers_of.forced(example, hypothesis, target, with_alignment=with_alignment)
             _tell(progress, len(members))
         return answers
 
-    def _forced(self, batch: Batch, members: Sequence[Example], posterior: bool) -> list[Hypothesis]:
+    def _forced(
+        self, batch: Batch, members: Sequence[Example], *, with_alignment: bool, posterior: bool
+    ) -> list[Hypothesis]:
         """Targets as search would have reported them."""
         assert batch.target is not None
         with torch.inference_mode():
             logs, weights = self.model.force(batch)
             scores = self.decoding.score(batch.sources[0], logs, batch.target.mask.sum(1), weights).tolist()
             totals = logs.to(precise(logs.device)).sum(1).tolist()
-            weights = self.model.posterior(batch) if posterior else weights
+            if not with_alignment:
+                weights = None
+            elif posterior:
+                weights = self.model.posterior(batch)
         values, rows = logs.tolist(), None if weights is None else weights.cpu()
         return [
             Hypothesis(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from typing import Any
 
 import numpy as np
 import pytest
@@ -124,7 +125,7 @@ def test_links_never_point_past_the_words(data: st.DataObject) -> None:
 
 
 @given(
-    arrays(np.float64, (2, 3), elements=st.floats(allow_nan=False, allow_infinity=False)),
+    arrays(np.float64, (2, 3), elements=st.floats(0, allow_nan=False, allow_infinity=False)),
     st.lists(st.text(), min_size=3, max_size=3),
 )
 def test_json_gives_back_the_same_bits(weights: np.ndarray, labels: list[str]) -> None:
@@ -250,3 +251,32 @@ def test_importing_it_imports_neither_torch_nor_matplotlib() -> None:
     code = "import sys, heedful.alignment; print([m for m in ('torch', 'matplotlib') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_no_weight_is_below_0() -> None:
+    with pytest.raises(SizeError, match=r"expected numbers from 0, got -1e-12 at row 1, column 2$"):
+        Alignment.of(["x", "y", "z"], ["A", "B"], [[0, 1, 0], [-0.0, 1, -1e-12]])
+    assert Alignment.of(["x"], ["A"], [[-0.0]]).links() == []
+
+
+def test_an_alignment_of_nothing() -> None:
+    empty = Alignment.of([], [], [])
+    assert empty == Alignment.of((), (), np.zeros((0, 0))) == Alignment((), (), [], "predicted", (), False)  # type: ignore[arg-type]
+    assert Alignment.of(["x", "y"], [], []).weights.shape == (0, 2)
+    assert (empty.pharaoh(), empty.words()) == ("", empty)
+    with pytest.raises(SizeError, match=r"expected shape \(target, source\) = \(1, 1\), got \(0,\)"):
+        Alignment.of(["x"], ["A"], [])
+
+
+@pytest.mark.parametrize("weights", [[[1], [1, 2]], [["a", "b"]] * 2, None, "x"])
+def test_what_is_no_matrix(weights: object) -> None:
+    with pytest.raises(SizeError, match="alignment weights: expected"):
+        Alignment.of(["a", "b"], ["x", "y"], weights)
+
+
+@pytest.mark.parametrize("side", ["x", "Source", None])
+def test_a_side_that_there_is_not(side: Any) -> None:
+    alignment = Alignment.of(["x"], ["A"], [[1]])
+    for merge in (alignment.words, alignment.graphemes):
+        with pytest.raises(SizeError, match=f"side: expected 'both', 'source' or 'target', got {side!r}"):
+            merge(side=side)

@@ -51,7 +51,7 @@ sizes = st.tuples(st.integers(0, 4), st.integers(0, 3))
 
 
 @settings(max_examples=30)
-@given(st.lists(sizes.flatmap(lambda size: arrays(np.float64, size, elements=st.floats(-1e9, 1e9)))), st.data())
+@given(st.lists(sizes.flatmap(lambda size: arrays(np.float64, size, elements=st.floats(0, 1e9)))), st.data())
 def test_any_numbers_and_labels(tmp_path_factory: pytest.TempPathFactory, matrices: list, data: st.DataObject) -> None:
     texts = st.text(st.characters(codec=None), max_size=3)
     kinds = [
@@ -120,8 +120,23 @@ def test_a_newer_version_is_refused(tmp_path: Path) -> None:
     np.savez(tmp_path / "new.npz", **{**arrays_of(tmp_path / "new.npz"), "version": np.array(2)})
     with pytest.raises(DataError, match=r"new\.npz: expected alignments of version 1, got 2, which a newer heedful"):
         load_alignments(tmp_path / "new.npz")
-    with pytest.raises(DataError, match="expected version 1, got 'one'"):
-        Alignment.from_json({**KINDS[4].to_json(), "version": "one"})
+
+
+@pytest.mark.parametrize("version", ["one", "1", 0, None, 1.5])
+def test_what_is_no_version_is_not_called_a_newer_one(version: Any) -> None:
+    with pytest.raises(DataError, match=f"expected version 1, got {version!r}$"):
+        Alignment.from_json({**KINDS[4].to_json(), "version": version})
+
+
+def test_a_line_of_a_file_is_taken_as_it_is() -> None:
+    assert Alignment.from_json(json.dumps(KINDS[4].to_json())) == KINDS[4]
+    for text, says in (("runs/x", "expected an alignment as JSON: "), ("[1]", "as a JSON object, got '[1]'")):
+        with pytest.raises(DataError) as error:
+            Alignment.from_json(text)
+        assert says in str(error.value)
+    wrong: Any = [1]
+    with pytest.raises(DataError, match=r"as a JSON object, got \[1\]"):
+        Alignment.from_json(wrong)
 
 
 BAD_LINES = {
@@ -131,6 +146,9 @@ BAD_LINES = {
     "a key is missing": ('{"source": []}', "expected the key 'target'"),
     "no number": (json.dumps({**KINDS[4].to_json(), "weights": "x"}), "a matrix of numbers"),
     "other sizes": (json.dumps({**KINDS[4].to_json(), "weights": [[1]]}), "expected shape"),
+    "below 0": (json.dumps({**KINDS[4].to_json(), "weights": [[0, -0.25, 0, 0, 0]] * 7}), "from 0, got -0.25 at row 0"),
+    "null": (json.dumps({**KINDS[4].to_json(), "weights": [[0] * 5, [0, None, 0, 0, 0]]}), "null at row 1, column 1"),
+    "null for all": (json.dumps({**KINDS[4].to_json(), "weights": None}), "a matrix of numbers; got null"),
     "NaN": (json.dumps({**KINDS[4].to_json(), "weights": [[float("nan")] * 5] * 7}), "expected finite numbers"),
 }
 
@@ -183,6 +201,7 @@ BAD_NPZ = {
     "too few weights": packed(weights=np.array([0.25])),
     "weights of text": packed(weights=np.array(["a", "b"])),
     "weights that are not finite": packed(weights=np.array([0.25, np.inf])),
+    "weights below 0": packed(weights=np.array([0.25, -0.25])),
     "labels that are no UTF-8": packed(labels=np.frombuffer(b"\xffbc", dtype=np.uint8)),
     "too many labels": packed(label_bytes=np.array([1, 1, 1, 0])),
     "negative sizes of labels": packed(label_bytes=np.array([4, -2, 1])),

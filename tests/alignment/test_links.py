@@ -52,7 +52,6 @@ def test_links_are_written_in_the_order_given_and_sets_in_the_order_of_the_sourc
         ("0-0,1-1", 1, "0-0,1-1"),
         ("1.0-2", 1, "1.0-2"),
         ("٣-٤", 1, "٣-٤"),
-        ("0-" + "9" * 5000, 1, "0-999"),
     ],
 )
 def test_other_than_links_is_refused_with_its_place(tmp_path: Path, text: str, place: int, got: str) -> None:
@@ -61,6 +60,24 @@ def test_other_than_links_is_refused_with_its_place(tmp_path: Path, text: str, p
         read_links(path)
     assert str(error.value).startswith(f"{path}:{place}: expected links such as 0-0 1-2, got '{got}")
     assert len(str(error.value)) < len(str(path)) + 100
+
+
+def test_a_number_that_is_too_large_is_told_the_limit(tmp_path: Path) -> None:
+    for number in ("1000000000", "9" * 5000):
+        with pytest.raises(DataError, match=r":1: .* 0-0 1-2, with numbers up to 999,999,999, got '0-\d+") as error:
+            read_links(written(tmp_path / "links", f"0-{number}"))
+        assert len(str(error.value)) < len(str(tmp_path)) + 130
+
+
+def test_files_of_another_kind(tmp_path: Path) -> None:
+    for name in ("all.npz", "ALL.JSONL", "all.jsonl.gz", "all.json"):
+        with pytest.raises(DataError, match=r"got a file of weights; take `heedful align --out x\.txt`"):
+            read_links(tmp_path / name)
+    for code in ("utf-16", "utf-16-be"):
+        path = written(tmp_path / "links", "\ufeff".encode(code)[-2:] + "0-0\n".encode(code))
+        for read in (read_links, read_wa):
+            with pytest.raises(DataError, match=r"links: expected UTF-8, got UTF-16 \(its byte order mark"):
+                read(path)
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
@@ -125,8 +142,24 @@ def test_sentences_without_links_take_no_memory(tmp_path: Path) -> None:
     assert sure[0] is possible[99] == frozenset()
 
 
-@pytest.mark.parametrize("line", ["1 1", "1 1 1 X", "0 1 1", "a 1 1", "1 -1 1", "1 1 1 S P", "1 1 1 S 0.5 more", "1-1"])
-def test_other_than_wa_is_refused_with_its_place(tmp_path: Path, line: str) -> None:
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("1 1", "expected 3 to 5 columns: the numbers of a sentence and of two words, then S or P"),
+        ("1-1", "expected 3 to 5 columns"),
+        ("1 1 1 S 0.5 more", "got 6: '1 1 1 S 0.5 more'"),
+        ("1 1 1 X", "column 4: expected S (sure) or P (possible), in capitals, got 'X'"),
+        ("1 1 1 p 0.5", "column 4: expected S (sure) or P (possible), in capitals, got 'p'"),
+        ("0 1 1", "column 1, the number of the sentence: expected 1 to 999,999,999, got '0'"),
+        ("a 1 1", "column 1, the number of the sentence: expected 1 to 999,999,999, got 'a'"),
+        ("1 -1 1", "column 2, the number of a word: expected 0 to 999,999,999, got '-1'"),
+        ("1 1 1000000000", "column 3, the number of a word: expected 0 to 999,999,999, got '1000000000'"),
+        ("1 1 1 S P", "column 5: expected a probability, got 'P'"),
+    ],
+)
+def test_other_than_wa_is_refused_with_its_place_and_column(tmp_path: Path, line: str, says: str) -> None:
     path = written(tmp_path / "gold.wa", f"1 1 1 S\n{line}\n")
-    with pytest.raises(DataError, match=r"gold\.wa:2: expected the numbers of a sentence"):
+    with pytest.raises(DataError) as error:
         read_wa(path)
+    assert str(error.value).startswith(f"{path}:2: ")
+    assert says in str(error.value)

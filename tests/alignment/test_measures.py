@@ -80,6 +80,20 @@ def test_a_reversed_diagonal_goes_back_at_every_step():
     assert found["focus"] == 1.0
 
 
+def test_rows_without_a_single_largest_weight_are_no_steps():
+    """The arg-max of equals is the first of them, which would make uniform rows monotonic."""
+    rounding = 1 + 1e-7 * np.random.default_rng(1).standard_normal((7, 5))
+    for weights in (np.full((7, 5), 0.2), (0.2 * rounding).astype(np.float32)):
+        assert math.isnan(measure(words(weights))["monotonicity"])
+    one = np.array([[0.1, 0.2, 0.7]])
+    two = np.array([[0.4, 0.2, 0.4]])
+    three = np.array([[0.8, 0.1, 0.1]])
+    assert math.isnan(measure(words(np.concatenate([one, two, two])))["monotonicity"])
+    assert measure(words(np.concatenate([one, two, three])))["monotonicity"] == 0.0  # from the first to the last
+    assert measure(words(np.concatenate([three, two, one, one])))["monotonicity"] == 1.0
+    assert measure(words([[0.2, 0.2001, 0.2], [0.2, 0.2, 0.2001]]))["monotonicity"] == 1.0  # flat, but pointing
+
+
 @pytest.mark.parametrize(("rows", "columns"), [(5, 10), (10, 5), (13, 4), (6, 30)])
 def test_the_band_follows_the_length_ratio(rows, columns):
     weights = np.zeros((rows, columns))
@@ -144,7 +158,7 @@ ONE_COLUMN = {"entropy", "from_uniform", "diagonality", "monotonicity", "unatten
         (Alignment.of((), (), np.zeros((0, 0))), set(MEASURES)),
         (words(np.ones((3, 1))), {*ONE_COLUMN, "on_end"}),
         (words(np.full((1, 5), 0.2)), {"row_difference", "monotonicity", "diagonality", "on_end"}),
-        (words(np.full((2, 3), 1 / 3)), {"diagonality", "on_end"}),
+        (words(np.full((2, 3), 1 / 3)), {"diagonality", "monotonicity", "on_end"}),
         (words(np.zeros((3, 5))), set(MEASURES) - {"empty_rows"}),
         (with_ends([[1.0], [1.0]]), {*ONE_COLUMN, "row_difference", "on_first"}),  # no source word at all
         (with_ends(np.full((1, 4), 0.25)), set(MEASURES)),  # no target word

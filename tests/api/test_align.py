@@ -163,6 +163,61 @@ def test_symmetrise_takes_what_align_gives(run, pairs):
     assert heedful.aer(turned, sure=links, swap=True).f1 == pytest.approx(100)
 
 
+def test_links_as_lines_and_as_alignments(run, pairs, tmp_path):
+    """A line of Pharaoh is not a set of characters."""
+    assert heedful.aer(["0-0 1-1"], sure=["0-1 1-0"]).aer == 100
+    assert heedful.aer(["0-0 11-1"], sure=[{(0, 0), (11, 1)}], possible=["2-2"]).aer == 0
+    assert heedful.aer(["1-0 2-1"], sure=["0-1 1-2"], swap=True).aer == 0
+    assert heedful.symmetrise(["0-0 1-1", ""], ["0-0 1-0", "3-2"], method="union", swap_backward=True) == [
+        {(0, 0), (1, 1), (0, 1)},
+        {(2, 3)},
+    ]
+    alignments = heedful.align(run, pairs)
+    gold = written(tmp_path / "ok.links", [one.links() for one in alignments])
+    assert heedful.aer([one.pharaoh() for one in alignments], sure=gold).aer == 0
+    assert heedful.aer(alignments, sure=gold).aer == 0
+    assert heedful.aer(np.array([[[0, 0], [1, 1]]]), sure=["0-0 1-1"]).f1 == pytest.approx(100)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "links",
+    [
+        5,
+        [5],
+        [None],
+        [(0, 0)],
+        [[(0, 0, 0)]],
+        [["0-0"]],
+        [{"00"}],
+        [[(0.5, 1)]],
+        [[(0, -1)]],
+        {frozenset({(0, 0)})},
+        {"0-0": 1},
+    ],
+)
+def test_what_are_no_links_is_told(links):
+    says = "forward(, sentence 1)?: expected (a file, or a list|pairs of whole numbers from 0)"
+    with pytest.raises(DataError, match=says):
+        heedful.symmetrise(links, BACKWARD)
+    with pytest.raises(DataError, match=says.replace("forward", "sure")):
+        heedful.aer(BOTH, sure=links)
+    with pytest.raises(DataError, match=r"links, sentence 2: expected links such as 0-0 1-2, got '0:1'"):
+        heedful.aer(["", "0:1"], sure=["", ""])
+
+
+def test_what_is_no_path_is_told(run):
+    wrong: Any = [("abc", "abc")]
+    for verb in (heedful.align, heedful.diagnose):
+        with pytest.raises(DataError, match=r"pairs: expected a file of pairs .*, got \[\('abc', 'abc'\)\]"):
+            verb(run, wrong)
+    with pytest.raises(DataError, match=r"wa: expected a file of gold links"):
+        heedful.aer(BOTH, wa=wrong)
+    with pytest.raises(DataError, match=r"wa: expected a file of gold links"):
+        heedful.diagnose(run, "copy", wa=wrong)
+    with pytest.raises(DataError, match=r"sweep: expected a text such as 'attention_temperature=0\.5,1,2', got \{"):
+        heedful.diagnose(run, "copy", sweep={"attention_temperature": [1]})  # type: ignore[arg-type]
+
+
 def test_aer_of_files_and_links(tmp_path):
     """2 of 6 links are sure and 3 possible; there are 3 sure and 4 possible ones."""
     sure, possible = [{(0, 0), (1, 1)}, {(1, 0)}, set()], [{(0, 1)}, set(), set()]

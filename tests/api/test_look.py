@@ -153,10 +153,22 @@ def test_a_text_in_place_of_pairs(look, run):
             look(**text)
 
 
-def test_unknown_symbols_are_told(look):
-    told: list[str] = []
-    look(source="abXc", message=told.append)
-    assert any("never seen in training: 'X'" in text for text in told)
+def test_unknown_symbols_are_told(look, tmp_path, run, folder):
+    """Of texts, of files with targets, and of both runs."""
+    path = write_pairs(tmp_path / "pairs.tsv", [("abXc", "A B C"), ("Yb", "B")])
+    for arguments, options, wanted in (
+        ([], {"source": "abXc"}, ["1 of 4 source symbols were never seen in training: 'X'"]),
+        ([], {"source": "abXc", "target": "A"}, ["1 of 4 source symbols were never seen in training: 'X'"]),
+        ([path], {}, ["2 of 6 source symbols were never seen in training: 'X', 'Y'"]),
+        (
+            [path],
+            {"line": 2, "against": folder},
+            [f"{run.folder}: 1 of 2 source symbols were never seen in training: 'Y'"] * 2,
+        ),
+    ):
+        told: list[str] = []
+        look(*arguments, **options, message=told.append)
+        assert told == wanted
 
 
 def test_two_runs_side_by_side(look, run, pairs, folder, tmp_path):
@@ -173,6 +185,8 @@ def test_two_runs_side_by_side(look, run, pairs, folder, tmp_path):
         for alignments in (heedful.align(run, pairs), heedful.align(other, pairs))
     ]
     same(report.alignments, wanted)
+    assert report.title == f"run and other on {pairs}"
+    assert look(source="abc", against=other).title == "run and other on abc"
     facts = dict(report.facts)
     assert facts["run, other"] == str(other)
     assert facts["signature"] == "forced"
@@ -184,7 +198,8 @@ def test_two_runs_side_by_side(look, run, pairs, folder, tmp_path):
 @pytest.mark.parametrize("suffix", [".jsonl", ".npz"])
 def test_a_file_of_alignments(run, pairs, tmp_path, suffix):
     path, out = tmp_path / f"saved{suffix}", tmp_path / "report.html"
-    alignments = heedful.align(run, pairs)[:5]
+    alignments = heedful.align(run, pairs)[:6]
+    alignments.pop(2)
     save_alignments([*alignments[:2], Alignment.of((), (), np.zeros((0, 0))), *alignments[2:]], path)
     report = heedful.look(path, out=out)
     assert report.alignments == alignments
@@ -194,14 +209,49 @@ def test_a_file_of_alignments(run, pairs, tmp_path, suffix):
     assert [one.line for one in heedful.look(str(path), out=out, line="2-4").entries] == [2, 4]
     with pytest.raises(DataError, match="line 3 is blank or was skipped"):
         heedful.look(path, out=out, line=3)
-    beside = heedful.look(run, pairs, out=out, against=path)
+    told: list[str] = []
+    beside = heedful.look(run, pairs, out=out, against=path, message=told.append)
     assert [one.line for one in beside.entries] == [1, 2, 4, 5, 6]
+    assert told == ["left out, because only one side has them: 55 lines: 3, 7-60"]
+    assert dict(beside.facts)["left out"] == "55 lines that only one side has"
+    assert beside.title == f"run and saved{suffix} on {pairs}"
     assert load_alignments(path)[0] == beside.alignments[1]
     for wrong in ({"pairs": pairs}, {"source": "a"}, {"n_best": 2}):
         with pytest.raises(DataError, match="is a file of alignments, and shown as it is"):
             heedful.look(path, out=out, **wrong)
     with pytest.raises(RecipeError, match="attention_temperature is of no use to a file of alignments"):
         heedful.look(path, out=out, attention_temperature=2.0)
+
+
+def of_words(*sources: list[str]) -> list[Alignment]:
+    return [Alignment.of(source, ["A"], np.full((1, len(source)), 1 / len(source))) for source in sources]
+
+
+def test_two_sides_with_other_sources_on_a_line(tmp_path):
+    """Are never shown as one pair; but the same text may be cut in other ways."""
+    one, other, out = tmp_path / "one.jsonl", tmp_path / "other.jsonl", tmp_path / "r.html"
+    save_alignments(of_words(["a", "b"], ["x", "y", "z"], ["c"]), one)
+    save_alignments(of_words(["ab"], ["x", "y", "w"]), other)
+    with pytest.raises(DataError, match=r"line 2: .*got 'xyz' in one\.jsonl, 'xyw' in other\.jsonl"):
+        heedful.look(one, against=other, out=out)
+    assert not out.exists()
+    assert [entry.line for entry in heedful.look(one, against=other, line=1, out=out).entries] == [1]
+    save_alignments(of_words(["the", "café"], ["é", "é", "t"]), one)  # two bytes of one letter
+    save_alignments(of_words(list("the cafe\u0301"), ["ét"]), other)
+    assert len(heedful.look(one, against=other, out=out).entries) == 2
+    save_alignments(of_words(["a"]), one)
+    save_alignments([Alignment.of((), (), np.zeros((0, 0))), *of_words(["a"])], other)
+    with pytest.raises(DataError, match=r"something to draw that both one\.jsonl and other\.jsonl have, got none"):
+        heedful.look(one, against=other, out=out)
+
+
+def test_tags_do_not_make_another_source(tmp_path):
+    one, other = tmp_path / "one.jsonl", tmp_path / "other.jsonl"
+    plain = of_words(["a", "b"])[0]
+    tagged = Alignment.of(["[V]", "a", "b"], ["A"], np.full((1, 3), 1 / 3), source_positions=[0, 1, 2])
+    save_alignments([plain], one)
+    save_alignments([tagged], other)
+    assert heedful.look(one, against=other, out=tmp_path / "r.html").title == "one.jsonl and other.jsonl"
 
 
 @pytest.mark.parametrize("suffix", [".png", ".svg"])
@@ -250,6 +300,23 @@ def test_what_makes_no_sense(look, run, pairs, tmp_path):
         ("expected pairs or a source to look at, got both", [pairs], {"source": "a"}),
         ("a target needs its source", [pairs], {"target": "A"}),
         ("beam is about answers that are searched for, but targets are given: add n_best", [pairs], {"beam": 3}),
+        ("nope.jsonl'", [], {"against": tmp_path / "nope.jsonl", "source": "a"}),
+        ("there is no folder", [pairs], {"out": tmp_path / "nope" / "a.png"}),
+        ("it is a folder", [pairs], {"out": tmp_path}),
+        ("out: expected the name of a file, got None", [pairs], {"out": None}),
+        ("source: expected one text, got ['abc']", [], {"source": ["abc"]}),
+        ("target: expected one text, got 3", [], {"source": "abc", "target": 3}),
+        (
+            "pairs: expected a file or a built-in corpus, got [('abc', 'abc')]; a text is given as source",
+            [[("abc", "abc")]],
+            {},
+        ),
+        ("line: expected numbers from 1 and ranges, as in 3,7-9, got 1.5", [pairs], {"line": 1.5}),
+        (
+            "a picture shows answers or the target: leave n_best or target out",
+            [],
+            {"source": "abc", "target": "A", "n_best": 2, "out": tmp_path / "a.png"},
+        ),
         ("unknown option 'baem'; did you mean 'beam'?", [pairs], {"baem": 3, "n_best": 2}),
         ("unknown option 'baem'", [pairs], {"baem": 3}),
         ("unknown theme 'drak'; did you mean 'dark'", [pairs], {"theme": "drak"}),

@@ -7,7 +7,7 @@ import torch
 
 from attention.cases import B, S, T, normal, words_and_end
 from heedful.attention import Attention, General, LocalM, LocalP, Softmax, Sparsemax
-from heedful.attention.interventions import ArgMax, Observed, Shuffled, Uniform
+from heedful.attention.interventions import ArgMax, Observed, Shuffled, Uniform, partners
 
 LENGTHS = (10, 6)  # of S - 1 words and an end symbol, and of fewer
 BASES = [Softmax(), Sparsemax(), Softmax(temperature=3.0)]
@@ -102,6 +102,45 @@ def test_observed_changes_nothing_and_tells_all():
     assert told_scores is scores
     assert told_mask is mask
     assert told_weights is weights
+
+
+@pytest.mark.parametrize("base", BASES, ids=str)
+@pytest.mark.parametrize("make", [Shuffled, lambda base: Observed(base, lambda *parts: None)], ids=["shuffled", "seen"])
+def test_a_temperature_is_the_base_s(base, make):
+    scores, mask = scores_and_mask()
+    wrapper = make(base)
+    assert wrapper.temperature == base.temperature
+    colder = wrapper.at(0.25)
+    assert type(colder) is type(wrapper)
+    assert colder.temperature == colder.base.temperature == 0.25
+    assert torch.equal(colder(scores, mask), make(base.at(0.25))(scores, mask))
+    assert not torch.allclose(colder(scores, mask), wrapper(scores, mask))
+    assert wrapper.base is base  # it is left as it is
+    assert torch.equal(wrapper(scores, mask), make(base)(scores, mask))
+
+
+def test_observed_tells_the_same_at_another_temperature():
+    seen = []
+    Observed(Softmax(), lambda *parts: seen.append(parts)).at(2.0)(*scores_and_mask())
+    assert len(seen) == 1
+
+
+def test_uniform_goes_by_the_mask():
+    """A score that overflowed to the smallest number is one all the same."""
+    smallest = torch.finfo(torch.float32).min
+    scores = torch.tensor([[[smallest, -torch.inf, 0.0, 0.0]]])
+    mask = torch.tensor([[[True, True, True, False]]])
+    assert Uniform()(scores, mask).tolist() == [[pytest.approx([1 / 3, 1 / 3, 1 / 3, 0.0])]]
+
+
+@pytest.mark.parametrize("count", range(1, 10))
+def test_partners(count):
+    """Everybody gives once, nobody to himself unless alone; from the end, cuts at even numbers change nothing."""
+    found = partners(count)
+    assert sorted(found) == list(range(count))
+    assert count == 1 or all(one != other for one, other in enumerate(found))
+    for cut in range(2, count - 1, 2):
+        assert found == [*partners(cut), *(cut + place for place in partners(count - cut))]
 
 
 @pytest.mark.parametrize("scope", [LocalM(window=2), LocalP(5, window=2)], ids=["local_m", "local_p"])

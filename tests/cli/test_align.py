@@ -10,6 +10,8 @@ import pytest
 
 import heedful
 from heedful.alignment import Alignment, load_alignments, read_links
+from heedful.alignment.files import JSON_LINES, NPZ
+from heedful.cli.align import _PHARAOH
 from training.cases import write_pairs
 
 PAIRS = [("abc", "A B C"), ("fedcba", "F E D C B A"), ("a", "A"), ("bade", "B A D E")]
@@ -30,9 +32,9 @@ def alignments(run: Path, few: Path) -> list[Alignment]:
     [
         ([], "argmax", {}),
         (["--links", "one_to_one"], "one_to_one", {}),
-        (["--links", "one_to_one", "--swap", "--threshold", 0.3], "one_to_one", {"threshold": 0.3, "swap": True}),
+        (["--links", "one_to_one", "--threshold", 0.3], "one_to_one", {"threshold": 0.3}),
         (["--links", "threshold", "--threshold", 0.25], "threshold", {"threshold": 0.25}),
-        (["--links", "relative", "--threshold", 0.9, "--swap"], "relative", {"threshold": 0.9, "swap": True}),
+        (["--links", "relative", "--threshold", 0.9], "relative", {"threshold": 0.9}),
     ],
 )
 def test_links_by_every_rule(cli, run, few, alignments, tmp_path, flags, rule, options):
@@ -47,6 +49,20 @@ def test_links_by_every_rule(cli, run, few, alignments, tmp_path, flags, rule, o
     assert (done.code, done.out, done.err) == (0, b"", f"{out} has the alignments, 4 in all\n")
     assert out.read_text().splitlines() == expected
     assert len(set(expected)) == 4
+
+
+def test_links_that_are_turned(cli, run, few, alignments, tmp_path):
+    expected = "".join(one.pharaoh(swap=True) + "\n" for one in alignments)
+    assert cli("align", run, few, "--swap").out.decode() == expected
+    assert cli("align", run, few, "--swap", "--out", tmp_path / "links.txt").code == 0
+    assert (tmp_path / "links.txt").read_text() == expected != "".join(one.pharaoh() + "\n" for one in alignments)
+
+
+def test_json_says_that_weights_are_posterior(cli, run, few):
+    done = cli("align", run, few, "--posterior", "--json").json
+    assert [line["posterior"] for line in done] == [True] * 4
+    assert [Alignment.from_json(line) for line in done] == heedful.align(run, few, posterior=True)
+    assert not any("posterior" in line for line in cli("align", run, few, "--json").json)
 
 
 def test_rules_differ(cli, run, few):
@@ -92,11 +108,16 @@ def test_a_picture_beside_a_file(cli, run, few, tmp_path):
     [
         (["--links", "threshold"], "links by 'threshold' need a threshold from 0 to 1, got none"),
         (["--threshold", "2"], "threshold: expected a number from 0 to 1, got 2.0"),
-        (["--out", "{}/links"], "/links: expected a name with one of .txt"),
+        (["--out", "{}/links"], "/links: expected a name with one of " + ", ".join((*_PHARAOH, *JSON_LINES, *NPZ))),
         (["--out", "{}/nowhere/all.npz"], "there is no folder"),
         (["--out", "{}/all.npz", "--swap"], ".npz holds weights and no links"),
         (["--out", "{}/all.npz", "--links", "one_to_one"], ".npz holds weights and no links"),
         (["--out", "{}/all.jsonl", "--json"], "--json is for standard output"),
+        (["--json", "--swap"], "--swap turns links, but not the weights that JSON has beside them"),
+        (["--out", "{}/all.jsonl.gz", "--swap"], "--swap turns links, but not the weights"),
+        (["--line", "1"], "--line says which pair --plot draws: add --plot FILE"),
+        (["--plot", "{}/nowhere/map.png"], "/nowhere/map.png: there is no folder"),
+        (["--plot", "{}/map.pdf", "--line", "2"], "/map.pdf: expected a name with one of .png, .svg"),
     ],
 )
 def test_what_cannot_be_is_refused_before_the_work(refused, tmp_path, flags, says):
@@ -192,7 +213,30 @@ def test_aer_of_no_links_is_json_all_the_same(cli, tmp_path, files):
     done = cli("aer", tmp_path / "none", "--sure", files["sure"], "--json")
     (scores,) = [json.loads(line, parse_constant=pytest.fail) for line in done.lines]
     assert (scores["aer"], scores["precision"]) == (100.0, None)
-    assert b"precision           nan %" in cli("aer", tmp_path / "none", "--sure", files["sure"]).out
+    text = cli("aer", tmp_path / "none", "--sure", files["sure"]).out.decode()
+    assert text.startswith("AER              100.00 %  aer|")
+    assert "\nprecision       not defined: there are no links  precision|lines:3|links:0" in text
+    assert cli("aer", tmp_path / "none", "--sure", tmp_path / "none").out.count(b"not defined: there are no links") == 4
+    text = cli("aer", files["forward"], "--sure", tmp_path / "none").out.decode()
+    assert "\nprecision          0.00 %" in text
+    assert "\nrecall          not defined: there are no sure links  recall|" in text
+    assert "nan" not in text
+
+
+def test_links_on_standard_input(cli, refused, files):
+    text = files["forward"].read_bytes()
+    gold = ("--sure", files["sure"])
+    assert cli("aer", "-", *gold, stdin=text) == cli("aer", files["forward"], *gold)
+    done = cli("symmetrise", "-", files["backward"], stdin=text)
+    assert done == cli("symmetrise", files["forward"], files["backward"])
+    assert done.code == 0
+    message = "standard input:2: expected links such as 0-0 1-2, got '0:0'"
+    assert message in refused("aer", "-", *gold, stdin=files["bad"].read_bytes())
+
+
+def test_files_of_weights_are_no_links(refused, files):
+    for command in (("aer", "all.npz", "--sure", files["sure"]), ("symmetrise", "all.jsonl", files["backward"])):
+        assert "got a file of weights; take `heedful align --out x.txt`" in refused(*command)
 
 
 @pytest.mark.parametrize(
@@ -206,7 +250,10 @@ def test_aer_of_no_links_is_json_all_the_same(cli, tmp_path, files):
         ("aer forward --sure short", "for each line of {forward}, which has 3, got 1 in {short}"),
         ("aer short --wa gold.wa", "for each line of {short}, which has 1, got 3 in {gold.wa}"),
         ("aer forward --sure gold.wa", "{gold.wa}:1: expected links such as 0-0 1-2, got '1'"),
-        ("aer forward --wa forward", "{forward}:1: expected the numbers of a sentence (from 1)"),
+        (
+            "aer forward --wa forward",
+            "{forward}:1: column 1, the number of the sentence: expected 1 to 999,999,999, got '0-0'",
+        ),
     ],
 )
 def test_what_does_not_fit_is_refused(refused, files, tmp_path, command, says):

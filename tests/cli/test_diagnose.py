@@ -11,6 +11,7 @@ import pytest
 
 import heedful
 from heedful.diagnosis.verdict import RULES
+from heedful.errors import DataError
 from training.cases import spelled, train_tiny, words, write_pairs
 
 VERDICTS = {rule.name for rule in RULES} | {"healthy", "not_enough"}
@@ -78,12 +79,31 @@ def test_gold_tags_and_sweep(cli, run, pairs, gold, tmp_path):
 
 
 def test_wa_is_the_same_gold(run, pairs, gold, tmp_path):
-    """Its last sentences may have no links."""
+    """And it tells of every pair; of one without links by the empty word."""
     rows = [f"{number} {i} {i} S" for number, word in enumerate(SOURCES, 1) for i in range(1, len(word) + 1)]
     of_wa = heedful.diagnose(run, pairs, wa=lines(tmp_path / "gold.wa", rows)).measures
     assert of_wa["aer"] == heedful.diagnose(run, pairs, sure=gold).measures["aer"]
     some = [row for row in rows if int(row.split()[0]) <= 50]
-    assert heedful.diagnose(run, pairs, wa=lines(tmp_path / "some.wa", some)).measures["link_recall"] > 0
+    told = lines(tmp_path / "told.wa", [*some, "60 1 0"])
+    assert heedful.diagnose(run, pairs, wa=told).measures["link_recall"] > 0
+    with pytest.raises(DataError, match=r"some\.wa: expected gold for each of the 60 lines .* got it for 50 sentences"):
+        heedful.diagnose(run, pairs, wa=lines(tmp_path / "some.wa", some))
+    with pytest.raises(DataError, match=r"more\.wa:2: expected the number of a sentence from 1 to 60, got 61"):
+        heedful.diagnose(run, pairs, wa=lines(tmp_path / "more.wa", ["1 1 1", "61 1 1"]))
+
+
+def test_what_points_behind_a_sentence_is_told_by_file_and_line(run, pairs, tmp_path):
+    far = lines(tmp_path / "far.links", ["", "99-0", *[""] * 58])
+    for options in ({"links": far}, {"sure": far}, {"sure": [[]] * 60, "possible": str(far)}):
+        with pytest.raises(DataError, match=r"far\.links:2: expected links of at most"):
+            heedful.diagnose(run, pairs, **options)
+    with pytest.raises(DataError, match=r"^sure, line 2: expected links of at most"):
+        heedful.diagnose(run, pairs, sure=far.read_text().splitlines())
+    with pytest.raises(DataError, match=r"far\.wa, sentence 2: expected links of at most"):
+        heedful.diagnose(run, pairs, wa=lines(tmp_path / "far.wa", ["2 99 1", "60 1 1"]))
+    tags = lines(tmp_path / "tags", ["N"] * 60)
+    with pytest.raises(DataError, match=r"tags:1: expected \d tags"):
+        heedful.diagnose(run, pairs, source_tags=tags, target_tags=tags)
 
 
 def test_fewer_pairs_and_their_gold(run, pairs, gold):
@@ -181,9 +201,9 @@ def test_several_runs(refused, run, pairs):
         (["--sure", "GOLD", "--wa", "GOLD"], "expected gold links either as sure"),
         (["--source-tags", "GOLD"], "tags of both sides or of none"),
         (["--sure", "SHORT"], "short.txt: expected 60 lines, one for each of"),
-        (["--links", "FAR"], "links, line 3: expected links of at most"),
+        (["--links", "FAR"], "far.txt:3: expected links of at most"),
         (["--source-tags", "SHORT", "--target-tags", "SHORT"], "short.txt: expected 60 lines"),
-        (["--source-tags", "FAR", "--target-tags", "FAR"], "source_tags, line 3: expected"),
+        (["--source-tags", "FAR", "--target-tags", "FAR"], "far.txt:3: expected"),
         (["--sweep", "temperature"], "sweep: expected 'attention_temperature'"),
         (["--size", "0"], "size must be a whole number of at least 1"),
         (["--batch-size", "0"], "batch_size must be"),

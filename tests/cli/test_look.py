@@ -66,6 +66,9 @@ def test_what_is_refused(refused, cli, run, pairs, tmp_path):
     assert "there are two temperatures" in refused("look", run, pairs, "--n-best", 2, "--out", out, "--temperature", 1)
     assert "cannot be written" in refused("look", run, pairs, "--out", tmp_path / "nowhere" / "r.html")
     assert "cannot be written" in refused("look", run, pairs, "--line", 1, "--out", tmp_path / "nowhere" / "r.png")
+    for wrong in ("a.pdf", ".", "nowhere/a.png"):  # before any work
+        assert "no such" not in refused("look", tmp_path / "nothing", pairs, "--out", tmp_path / wrong)
+    assert "no such file" in refused("look", tmp_path / "rr.jsonl", "--out", out)
     latin = tmp_path / "latin.tsv"
     latin.write_bytes("é\tE\n".encode("latin-1"))
     assert f"{latin}:1: expected UTF-8" in refused("look", run, latin, "--out", out)

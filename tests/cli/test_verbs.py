@@ -48,6 +48,14 @@ def test_train_says_one_line_for_each_validation(cli, pairs, tmp_path):
     assert [line.endswith("best") for line in looks] == [row["best"] == "1" for row in log]
 
 
+def test_only_what_a_run_can_do_is_suggested(cli, pairs, tmp_path):
+    for fusion, looks in (("early", True), ("none", False)):
+        arguments = ["--recipe", "tiny", "--out", tmp_path / fusion, *SETS, "--set", f"model.fusion={fusion}"]
+        done = cli("train", pairs, *arguments)
+        assert f"heedful evaluate {tmp_path / fusion} PAIRS" in done.err
+        assert ("heedful look" in done.err) == ("heedful diagnose" in done.err) == looks
+
+
 def test_train_with_development_pairs_and_a_recipe_of_ones_own(cli, pairs, tmp_path):
     assert cli("recipes", "copy", "tiny", tmp_path / "mine.toml").code == 0
     arguments = ["--recipe", tmp_path / "mine.toml", "--dev", pairs, "--out", tmp_path / "run", *SETS]

@@ -14,7 +14,7 @@ from heedful.data.codec import Codec
 from heedful.data.pairs import Pair
 from heedful.diagnosis import Others, examine, temperatures_of
 from heedful.diagnosis.agreement import Units, agreement, check, needed_tokens, parts_of_speech, with_aligner, with_gold
-from heedful.diagnosis.late import by_length, errors, halves, losses_by_half
+from heedful.diagnosis.late import _repeated, by_length, errors, halves, losses_by_half
 from heedful.diagnosis.sweep import TEMPERATURES, sweep
 from heedful.errors import DataError, RecipeError
 
@@ -63,6 +63,25 @@ def test_how_long_answers_go_wrong():
     assert found["repeats"] == 0.0  # what the target repeats is no repeat
     # Of the last four threes, abc, bca and cab stood before.
     assert halves([LONG], [list("abcabcab")], [True])["repeats"] == pytest.approx(1.0)
+
+
+def test_repeats_are_found_without_comparing_all_with_all():
+    """Of 1000 threes that are all different, hardly any two are compared."""
+    compared = 0
+
+    class Token(str):
+        __hash__ = str.__hash__
+
+        def __eq__(self, other):
+            nonlocal compared
+            compared += 1
+            return str.__eq__(self, other)
+
+    assert _repeated([Token(number) for number in range(1000)]) == 0.0
+    assert compared < 1000
+    assert _repeated([Token(number % 100) for number in range(1000)]) == 1.0
+    assert _repeated(list("abcdeabc")) == pytest.approx(1 / 3)  # of dea, eab, abc
+    assert _repeated(list("abcxyzxyz")) == pytest.approx(1 / 4)  # what is repeated within the second half counts
 
 
 def test_only_the_longer_half_counts_and_short_targets_never():

@@ -12,10 +12,11 @@ import torch
 from diagnosis import planted
 from heedful.alignment import Alignment
 from heedful.attention import Additive, Softmax
-from heedful.attention.interventions import Uniform
-from heedful.diagnosis.experiments import gain_over_other_context, gains, inside, loss_of
+from heedful.attention.interventions import Shuffled, Uniform
+from heedful.diagnosis.experiments import gain_over_other_context, gains, inside, loss_of, target_logs
 from heedful.diagnosis.padding import padding
 from heedful.diagnosis.shift import _clear, fits, needed
+from heedful.diagnosis.subject import Subject
 from heedful.model import Model
 from model.cases import make, random_batch
 
@@ -49,19 +50,106 @@ def test_another_context_is_the_next_sentence_s():
     twice = [SOME[0], SOME[0]]
     assert gain_over_other_context(planted.subject(of=twice)) == pytest.approx(0.0, abs=1e-6)
     assert gain_over_other_context(planted.subject(of=SOME)) > 5
-    assert math.isnan(gain_over_other_context(planted.subject(of=SOME, batch_size=1)))
+    assert gain_over_other_context(planted.subject(of=SOME, batch_size=1)) > 5
+
+
+def test_one_pair_has_no_other():
+    """Then nothing is known, rather than that nothing is lost."""
+    alone = planted.subject(of=SOME[:1])
+    assert math.isnan(gain_over_other_context(alone))
+    found = gains(alone, alone.forced())
+    assert math.isnan(found["gain_over_shuffled"])
+    assert found["gain_over_uniform"] > 1
+
+
+def test_shuffled_weights_are_what_the_intervention_gives():
+    """All in one batch: the loss of a model that has it."""
+    subject = planted.subject(flat(), of=SOME, batch_size=99)
+    changed = flat().with_normaliser(Shuffled(Softmax()))
+    found = gains(subject, subject.forced())
+    wanted = loss_of(planted.subject(changed, of=SOME, batch_size=99).forced()) - found["loss"]
+    assert abs(wanted) > 0.1
+    assert found["gain_over_shuffled"] == pytest.approx(wanted, abs=1e-5)
 
 
 def test_gradients_go_where_the_output_looks():
     """The right model reads its context alone; one that is deaf reads its states alone."""
-    right = inside(planted.subject(of=SOME))
+    right = inside(planted.subject(planted.model(start="learned_last"), of=SOME))
     assert right["gradient_state"] == right["gradient_scores"] == 0.0  # its weights are what the step makes them
     assert right["context_share"] == 1.0
-    asks = inside(planted.subject(flat(), of=SOME))
+    asks = inside(planted.subject(flat(start="learned_last"), of=SOME))
     assert min(asks["gradient_" + name] for name in ("scores", "weights", "context", "state")) > 0.1
-    deaf = inside(planted.subject(flat(deaf=True), of=SOME))
+    assert 0.0 < asks["context_share"] < 1.0
+    deaf = inside(planted.subject(flat(deaf=True, start="learned_last"), of=SOME))
     assert deaf["gradient_context"] == deaf["gradient_weights"] == deaf["gradient_scores"] == 0.0
     assert deaf["gradient_state"] > 0.1
+    assert deaf["context_share"] == 0.0
+
+
+@pytest.mark.parametrize("start", ["learned_mean", "backward_first"])
+def test_a_first_state_that_is_made_of_source_states(start):
+    assert inside(planted.subject(flat(start=start), of=SOME))["gradient_state"] > 0.1
+
+
+def test_nothing_comes_by_a_first_state_that_is_zero():
+    """Though the loss depends on that state, the state does not depend on the source."""
+    found = inside(planted.subject(flat(start="zero"), of=SOME))
+    assert (found["gradient_state"], found["context_share"]) == (0.0, 1.0)
+    deaf = inside(planted.subject(flat(deaf=True, start="zero"), of=SOME))
+    assert deaf["gradient_state"] == 0.0
+    assert math.isnan(deaf["context_share"])  # nothing comes at all
+
+
+def test_gradients_are_taken_without_cudnn(monkeypatch):
+    """Which refuses those of an RNN in evaluation mode; on a CPU it is only seen whether it would be asked."""
+    from heedful.diagnosis import experiments
+
+    asked = []
+
+    def logs(*parts):
+        asked.append(torch.backends.cudnn.enabled)
+        return target_logs(*parts)
+
+    monkeypatch.setattr(experiments, "target_logs", logs)
+    inside(planted.subject(of=SOME[:2]))
+    assert asked == [False]
+    assert torch.backends.cudnn.enabled
+
+
+def test_gradients_of_long_sentences_are_taken_in_small_batches(monkeypatch):
+    """And are the same."""
+    from heedful.diagnosis import experiments
+
+    subject = planted.subject(flat(), of=planted.pairs())
+    whole = inside(subject)
+    sizes = []
+
+    def of_batch(model, batch, its=experiments._of_batch):
+        sizes.append((len(batch.indices), batch.target.tokens.shape[1] * batch.sources[0].tokens.shape[1]))
+        return its(model, batch)
+
+    monkeypatch.setattr(experiments, "_of_batch", of_batch)
+    monkeypatch.setattr(experiments, "MOST_CELLS", 300)
+    assert inside(subject) == pytest.approx(whole, rel=1e-4, nan_ok=True)
+    assert sum(count for count, _ in sizes) == 60
+    assert all(count == 1 or count * cells <= 300 for count, cells in sizes)
+    assert max(count for count, _ in sizes) > 1
+    assert max(cells for _, cells in sizes) > 300  # what is larger goes alone
+
+
+def test_nobody_asks_for_alignments_that_nobody_reads(monkeypatch):
+    from heedful.answers import Answers
+
+    def never(*parts):
+        raise AssertionError("an alignment was made")
+
+    subject = planted.subject(of=SOME[:3])
+    forced = subject.forced()
+    assert forced[0].alignment is not None
+    monkeypatch.setattr(Answers, "_alignment", never)
+    gains(subject, forced)
+    assert [answer.text for answer in subject.answered()] == [pair.target for pair in SOME[:3]]
+    assert subject.forced(with_alignment=False) == [replace(one, alignment=None) for one in forced]
 
 
 @pytest.mark.parametrize("fusion", ["early", "late", {"name": "late", "input_feeding": True}])
@@ -166,6 +254,27 @@ def test_padding_is_looked_for_where_all_sources_are_of_one_length():
         assert padding(planted.subject(planted.model(planted.Leaky(), **ALL), of=of))["on_padding"] > 0.1
 
 
+@pytest.mark.parametrize("count", [1, 2, 16, 17, 60])
+def test_padding_looks_from_the_shortest_to_the_longest(count, monkeypatch):
+    from heedful.diagnosis import padding as module
+
+    looked_at = []
+
+    def collated(examples, its=module.collate):
+        looked_at.append([len(example.source.ids) for example in examples])
+        return its(examples)
+
+    monkeypatch.setattr(module, "collate", collated)
+    subject = planted.subject(of=planted.pairs()[:count])
+    padding(subject)
+    *lengths, longer = looked_at[0]
+    assert longer > max(lengths)
+    every = sorted(len(example.source.ids) for example in subject.examples())
+    assert len(lengths) == min(count, 16)
+    assert (lengths[0], lengths[-1]) == (every[0], every[-1])
+    assert lengths == sorted(lengths)
+
+
 def test_answers_that_depend_on_their_neighbours():
     """An encoder that reads padding: no weight is on padding, and yet the answer is another."""
 
@@ -188,6 +297,48 @@ def test_what_is_needed_is_found_without_a_look_at_weights():
         assert len(words) > len(pair.source) / 2
     deaf = planted.subject(planted.model(deaf=True), of=SOME)
     assert not any(needed(deaf, deaf.forced()))
+
+
+def changed_of(subject, monkeypatch) -> tuple[list, list]:
+    """What `needed` finds, and the sentences with a word replaced that it looks at."""
+    changed = []
+
+    def batches(self, examples, its=Subject.batches):
+        changed.extend(examples)
+        return its(self, examples)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Subject, "batches", batches)
+        return needed(subject, subject.forced()), changed
+
+
+def test_long_pairs_have_some_words_replaced(monkeypatch):
+    """Every pair is asked, at places that are spread, and all is within the budget; short pairs are asked as ever."""
+    from heedful.diagnosis import shift
+
+    of = [*(pair for pair in SOME if len(pair.source) < 8), *planted.pairs(5, 97, 113)]
+    subject = planted.subject(of=of)
+    whole, all_changed = changed_of(subject, monkeypatch)
+    monkeypatch.setattr(shift, "MOST_TOKENS", 10_000)
+    found, changed = changed_of(subject, monkeypatch)
+    tokens = sum(len(example.source.ids) + len(example.target) for example in changed)
+    assert 8_000 < tokens <= 10_000 < sum(len(example.source.ids) + len(example.target) for example in all_changed)
+    short = len(of) - 5
+    assert found[:short] == whole[:short]
+    for pair, words, its in zip(of[short:], found[short:], whole[short:], strict=True):
+        asked = sorted({min(sources) for sources in words.values()})
+        assert 4 <= len(asked) < len(its)
+        assert asked[0] < 20
+        assert asked[-1] > len(pair.source) - 40
+        assert words.items() <= its.items()  # what is found is what is found when all are asked
+
+
+def test_a_pair_that_is_longer_than_all_there_is_is_asked_once(monkeypatch):
+    from heedful.diagnosis import shift
+
+    monkeypatch.setattr(shift, "MOST_TOKENS", 5)
+    _, changed = changed_of(planted.subject(of=SOME), monkeypatch)
+    assert len(changed) == len(SOME)
 
 
 def test_only_what_is_plain_is_needed():
@@ -269,3 +420,29 @@ def test_nothing_known_is_nan():
     found = fits([diagonal(0, 0, "predicted")], [{}])
     assert found.words == 0
     assert math.isnan(found.own)
+
+
+def test_the_longest_target_of_a_batch_counts(monkeypatch):
+    """Also where it is not the last one's: sources of 3, targets of 9, 2 and 2."""
+    from heedful.data.batches import Example
+    from heedful.data.codec import Encoded
+    from heedful.diagnosis import experiments
+
+    source = Encoded([5, 6, 2], [1, 2, 0], ["a", "b", "#"])
+    examples = [Example(source, [5] * length, place) for place, length in enumerate((9, 2, 2))]
+    monkeypatch.setattr(experiments, "MOST_CELLS", 53)
+    assert experiments._small(examples, 3) == [[0], [1, 2]]
+    monkeypatch.setattr(experiments, "MOST_CELLS", 54)
+    assert experiments._small(examples, 3) == [[0, 1], [2]]
+
+
+@pytest.mark.parametrize(
+    ("convention", "wanted"),
+    [("predicted", [[1, 1, 1, 0], [1, 0, 0, 0]]), ("input", [[0, 1, 1, 1], [0, 1, 0, 0]])],
+)
+def test_steps_about_words(convention, wanted):
+    """Of three words and an end, and of one and an end."""
+    from heedful.diagnosis.experiments import _about_words
+
+    mask = torch.tensor([[True] * 4, [True, True, False, False]])
+    assert _about_words(mask, convention).int().tolist() == wanted

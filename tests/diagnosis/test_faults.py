@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import cache
 
 import pytest
@@ -80,15 +81,17 @@ def test_fewer_than_fifty_pairs_are_never_sure():
     assert examine(planted.subject(of=planted.pairs()[:49]), Others()).verdict.sure == "low"
 
 
-def test_one_sentence_at_a_time_gives_the_same_but_what_needs_a_batch():
-    """Shuffling weights or states between sentences needs another sentence."""
-    some = planted.pairs()[:23]
-    alone = examine(planted.subject(of=some, batch_size=1), Others())
-    beside = examine(planted.subject(of=some, batch_size=23), Others())
-    skip = {"gain_over_shuffled", "gain_over_other_context"}
-    for name in set(beside.measures) - skip:
-        assert alone.measures[name] == pytest.approx(beside.measures[name], rel=1e-4, abs=1e-5, nan_ok=True), name
-    assert alone.measures["gain_over_shuffled"] == pytest.approx(0.0, abs=1e-6)
+@pytest.mark.parametrize(("fault", "pairs"), [("healthy", 29), ("ignored", 29), ("ignored", 22), ("diffuse", 23)])
+def test_the_size_of_batches_changes_nothing(fault, pairs):
+    """Not even what another sentence's weights and states do: each sentence has the same partner."""
+    found = {
+        size: examine(planted.subject(FAULTS[fault](), of=planted.pairs()[:pairs], batch_size=size), Others())
+        for size in (1, 2, 7, 64)
+    }
+    assert {one.verdict.name for one in found.values()} == {fault}
+    assert not math.isnan(found[1].measures["gain_over_other_context"])
+    for one in found.values():
+        assert one.measures == pytest.approx(found[64].measures, rel=1e-4, abs=1e-5, nan_ok=True)
 
 
 def test_json_is_plain_and_complete():

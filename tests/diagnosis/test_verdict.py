@@ -6,7 +6,7 @@ import pytest
 
 from heedful.diagnosis import thresholds as at
 from heedful.diagnosis.advice import ADVICE, SAYS
-from heedful.diagnosis.verdict import RULES, judge
+from heedful.diagnosis.verdict import RULES, STRONGEST, judge
 
 GOOD = {
     "on_padding": 0.0,
@@ -90,11 +90,39 @@ def test_flat_and_the_same_everywhere_is_diffuse():
     assert judge({**GOOD, "entropy_in_scope": 0.97, "row_difference": 0.01}, pairs=99).name == "diffuse"
 
 
-def test_nan_is_no_evidence():
-    nothing = dict.fromkeys(GOOD, float("nan"))
-    verdict = judge(nothing, pairs=100)
-    assert (verdict.name, verdict.evidence) == ("healthy", ())
-    assert judge({**nothing, "one_position": 1.0}, pairs=100).name == "lazy"
+NOTHING = dict.fromkeys(GOOD, float("nan"))
+
+
+@pytest.mark.parametrize("numbers", [{}, NOTHING, {**NOTHING, "on_padding": 0.0, "beside_others": 1e-6}])
+def test_nothing_known_is_not_enough(numbers):
+    """That no padding has weight says nothing of the rest."""
+    verdict = judge(numbers, pairs=100)
+    assert (verdict.name, verdict.sure, verdict.evidence) == ("not_enough", "low", ())
+
+
+@pytest.mark.parametrize(
+    ("number", "name"), [({"one_position": 1.0}, "lazy"), ({"on_padding": 1.0}, "padding_leak"),
+                         ({"one_position": 0.1}, "healthy"), ({"late_loss_excess": 0.1}, "healthy")]
+)  # fmt: skip
+def test_nan_is_no_evidence(number, name):
+    verdict = judge({**NOTHING, **number}, pairs=100)
+    assert verdict.name == name
+    assert all(one.strength == 0.0 for one in verdict.evidence if one.value != one.value)
+
+
+def test_not_enough_says_how_many_are_enough():
+    advice = " ".join(judge(GOOD, pairs=3).advice)
+    assert f"{at.FEWEST_ALIGNMENTS} are the fewest" in advice
+    assert f"below {at.FEW_PAIRS}" in advice
+
+
+@pytest.mark.parametrize(
+    "number", [{"from_uniform_in_scope": 0.0}, {"on_padding": 1.0}, {"one_position": 1.0}, {"query_effect": 1e-9}]
+)
+def test_strengths_have_an_end(number):
+    verdict = judge({**GOOD, **number}, pairs=100)
+    assert verdict.sure == "high"
+    assert [one.strength for one in verdict.evidence] == [STRONGEST]
 
 
 def test_losing_by_another_context_is_ignored_too():

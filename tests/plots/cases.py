@@ -9,6 +9,43 @@ import numpy as np
 from heedful.alignment import Alignment
 from heedful.plots import Entry, Map, Report
 
+LABELS = {
+    " ": "␣",
+    "a b": "a b",
+    "\u00a0": "U+00A0",
+    " \u3000": "␣U+3000",
+    "\x07": "U+0007",
+    "\ufffe": "U+FFFE",
+    "\u200d": "U+200D",
+    "a\u200d": "aU+200D",
+    "\u200cb": "U+200Cb",
+    "a \u200db": "a U+200Db",
+    "\u202eabc": "U+202Eabc",
+    "\u2066": "U+2066",
+    "x\u200f": "xU+200F",
+    "\ufeffa": "U+FEFFa",
+    "so\u00adft": "soU+00ADft",
+    "\u3164": "U+3164",
+    "\ufe0f": "U+FE0F",
+    "\U000e0067": "U+E0067",
+}
+"""Labels and how they are shown: what cannot be seen, or turns others round, by its number."""
+
+KEPT = [
+    "👩\u200d👩\u200d👧\u200d👦",
+    "👩🏽\u200d💻",
+    "🏳\ufe0f\u200d🌈",
+    "❤\ufe0f",
+    "🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f",
+    "می\u200cخواهم",
+    "क\u094d\u200d",
+    "क\u094d\u200dष",
+    "\u0600\u0661",
+    "שלום",
+    "é",
+]
+"""Labels in which formats stand where they belong, or none."""
+
 
 def random_alignment(
     source: Sequence[str], target: Sequence[str], *, seed: int, convention: str = "predicted"

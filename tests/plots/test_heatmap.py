@@ -20,7 +20,7 @@ from matplotlib.image import imread
 
 from heedful.alignment import START_LABEL, Alignment
 from heedful.errors import DataError, RunError, SizeError
-from heedful.plots import MissingGlyphWarning, draw, save, save_many
+from heedful.plots import MissingGlyphWarning, SmallCellsWarning, draw, save, save_many
 from heedful.plots.colours import THEMES, ramp
 from heedful.plots.fonts import families_for
 from heedful.plots.sizes import fits
@@ -248,6 +248,31 @@ def test_unknown_themes_are_named(tmp_path: Path) -> None:
             action()
     with pytest.raises(DataError, match="unknown theme"):
         draw(single(), Figure().subplots(), theme="drak")
+    assert not list(tmp_path.iterdir())
+
+
+def wide(tokens: int) -> Alignment:
+    return Alignment.of(["x"] * tokens, ["A"], np.full((1, tokens), 1 / tokens))
+
+
+def test_cells_too_small_to_read_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the size and what to do; for one large map and for many on a page."""
+    monkeypatch.setattr("heedful.plots.heatmap._write", lambda *_: None)  # which takes seconds
+    path = tmp_path / "map.png"
+    with pytest.warns(
+        SmallCellsWarning, match=r"map\.png: cells are 9 pixels wide, with up to 400 tokens a side.*\.html"
+    ):
+        save(wide(400), path)
+    with pytest.warns(SmallCellsWarning, match="up to 150 tokens"):
+        save_many([wide(150)] * 4, tmp_path / "maps.svg", columns=4)
+    save(wide(300), path)  # warnings are errors
+
+
+@pytest.mark.parametrize("suffix", [".png", ".svg"])
+def test_more_tokens_than_a_picture_can_hold(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"map{suffix}"
+    with pytest.raises(SizeError, match=r"at most 1,000 rows or columns, got 1 rows and 1,001 columns; write a report"):
+        save(wide(1001), path)
     assert not list(tmp_path.iterdir())
 
 

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from heedful.alignment import START_LABEL, Alignment
+from heedful.alignment.labels import shown
 
-from .cases import random_alignment, words
+from .cases import KEPT, LABELS, random_alignment, words
 
 
 def rows(alignment: Alignment) -> list[list[ElementTree.Element]]:
@@ -39,6 +40,11 @@ def test_every_cell_has_its_number_its_colour_and_its_mark() -> None:
             assert bool(text(cell)) == ((place, column) in alignment.peaks())
 
 
+@pytest.mark.parametrize(("label", "wanted"), [*LABELS.items(), *((label, label) for label in KEPT)])
+def test_what_cannot_be_seen_is_shown_by_its_number(label: str, wanted: str) -> None:
+    assert shown(label) == wanted
+
+
 def test_labels_are_text() -> None:
     labels = ["<b>", '"', "'", "&amp;", "</table>", " ", "\x07", "東"]
     head, *body = rows(Alignment.of(labels, labels, np.full((8, 8), 0.125)))
@@ -47,9 +53,15 @@ def test_labels_are_text() -> None:
 
 
 def test_large_and_empty_ones() -> None:
-    shown = Alignment.of(words("s", 203), words("t", 101), np.zeros((101, 203)))
-    assert len(rows(shown)) == 101
-    assert {len(row) for row in rows(shown)} == {101}
-    assert "The first 100 of 101 rows, 100 of 203 columns" in shown._repr_html_()
+    """What is left out is said; a notebook's file stays small."""
+    large = Alignment.of(words("source", 203), words("target", 101), np.full((101, 203), 1 / 203))
+    assert len(rows(large)) == 61
+    assert {len(row) for row in rows(large)} == {61}
+    html = large._repr_html_()
+    assert "<p>Only the first 60 of 101 rows and 60 of 203 columns are shown.</p>" in html
+    assert len(html) < 750_000
+    wide = Alignment.of(words("s", 61), ["t"], np.full((1, 61), 1 / 61))
+    assert "the first 1 of 1 rows and 60 of 61 columns" in wide._repr_html_()
     assert Alignment.of((), (), np.zeros((0, 0)))._repr_html_() == "<p>Alignment without any cell</p>"
-    assert "first" not in Alignment.of(["x"], ["A"], [[2.0]])._repr_html_()
+    for few in (Alignment.of(["x"], ["A"], [[2.0]]), random_alignment(words("s", 59), words("t", 59), seed=1)):
+        assert "first" not in few._repr_html_()

@@ -18,7 +18,7 @@ from heedful.plots import Entry, Map, Report, save_report
 from heedful.plots.colours import THEMES, ramp
 from heedful.plots.report import entropies
 
-from .cases import entry, random_alignment, report, words
+from .cases import KEPT, LABELS, entry, random_alignment, report, words
 
 CHROMIUM = os.environ.get("HEEDFUL_CHROMIUM") or next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
@@ -165,6 +165,7 @@ def test_sort_by_a_health_check(thousand: tuple[Path, Report], opened: Open) -> 
         assert page.locator("#sort").input_value() == "entropy"
 
 
+@pytest.mark.slow
 def test_pairs_without_a_check_come_last(opened: Open) -> None:
     """Diagonality is not defined for short sources."""
     short = entry(1, ["x"], ["A"])
@@ -218,6 +219,28 @@ def test_cells_have_the_colours_of_their_weights(opened: Open) -> None:
         np.testing.assert_array_equal(pixels(page), light[levels])
 
 
+def test_a_large_map(opened: Open) -> None:
+    """Of more cells than a call has arguments, in stretched colours; numbers are unpacked once while it is drawn."""
+    weights = np.zeros((400, 400))
+    weights[:, ::3] = 0.2
+    weights[399, 398] = 0.6
+    alignment = Alignment.of(words("s", 400), words("t", 400), weights)
+    with opened(report(Entry(1, "s", None, (Map(alignment),)))) as page:
+        page.evaluate("() => { const real = atob; window.unpacked = 0; window.atob = (t) => (unpacked++, real(t)); }")
+        page.check("#stretch")
+        shown = page.locator(".stage canvas").first.evaluate(
+            """canvas => {
+                const {data} = canvas.getContext("2d").getImageData(0, 0, 400, 400);
+                return [[0, 0], [0, 1], [399, 398]].map(([row, column]) =>
+                    [...data.slice(4 * (400 * row + column)).slice(0, 3)]);
+            }"""
+        )
+        assert shown == ramp(THEMES["light"])[[85, 0, 255]].tolist()
+        for column in range(5):
+            says(point(page, 0, 3, column), alignment, 3, column)
+        assert page.evaluate("unpacked") <= 2  # weights and entropies
+
+
 def test_a_single_cell_stands_at_its_labels(opened: Open) -> None:
     weights = np.zeros((2, 3))
     weights[1, 2] = 1
@@ -255,7 +278,7 @@ def test_keys_and_fingers(opened: Open) -> None:
         assert not page.locator(".label.lit").count()
 
 
-@pytest.mark.parametrize("width", [1200, 360])
+@pytest.mark.parametrize("width", [1200, pytest.param(360, marks=pytest.mark.slow)])
 def test_two_runs_on_the_same_pair(opened: Open, width: int) -> None:
     """Side by side where there is room; a cell that is pointed at is shown in both; sorted by either, and by both."""
     entries = [entry(line, words("s", 6), words("t", 4), captions=("one", "other")) for line in range(1, 8)]
@@ -313,6 +336,46 @@ def test_narrow_windows(opened: Open) -> None:
             assert page.locator(".label", has_text=re.compile(f"^{label}$")).count() == 1
 
 
+def test_the_first_screen_of_a_telephone_has_a_map(opened: Open) -> None:
+    """What explains is closed there, and open where there is room; signature and score say what they mean."""
+    one = Report("a and b on pairs.tsv", (("run", "a"), ("signature", "forced")), (entry(1, ["x"], ["A"]),))
+    with opened(one, width=360, height=640) as page:
+        assert page.locator("details[open]").count() == 0
+        canvas = page.locator(".stage canvas").bounding_box()
+        assert canvas["y"] + canvas["height"] < 640
+        page.click("#made summary")
+        for name, meaning in (("#facts dd", "the model is made to write"), (".score", "log-probability")):
+            assert meaning in page.locator(name).last.get_attribute("title")
+    with opened(one) as page:
+        assert page.locator("details[open]").evaluate_all("all => all.map(one => one.id)") == ["made", "about"]
+
+
+def test_long_texts_are_cut_to_three_lines(opened: Open) -> None:
+    long, short = "a long source " * 300, "a short one " * 20
+    alignment = random_alignment(["x"], ["A"], seed=1)
+    maps = (Map(alignment, long), Map(alignment, short))
+    with opened(Report(long, (), (Entry(1, long, long + "b", maps),))) as page:
+
+        def lines_of(node: Any) -> int:
+            return round(
+                node.evaluate("n => n.getBoundingClientRect().height / parseFloat(getComputedStyle(n).lineHeight)")
+            )
+
+        assert lines_of(page.locator("h1")) == 3
+        assert page.locator("h1").get_attribute("title") == long
+        texts = page.locator(".pair bdi.text").all()
+        assert [lines_of(node) for node in texts[:3]] == [3, 3, 3]
+        assert texts[0].text_content() == long
+        assert page.locator(".whole").count() == 3  # none for the short one
+        button = page.locator(".whole").first
+        button.press("Enter")
+        assert lines_of(texts[0]) > 20
+        assert button.get_attribute("aria-expanded") == "true"
+        button.click()
+        assert lines_of(texts[0]) == 3
+        assert len(page.locator(".stage").first.get_attribute("aria-label")) < 600
+
+
 def test_hostile_tokens_are_text(opened: Open) -> None:
     one = Entry(1, HOSTILE[0], HOSTILE[1], (Map(random_alignment(HOSTILE, HOSTILE, seed=1), HOSTILE[2], HOSTILE[0]),))
     shown = Report(HOSTILE[0], ((HOSTILE[0], HOSTILE[1]),), (one,))
@@ -330,15 +393,20 @@ def test_hostile_tokens_are_text(opened: Open) -> None:
 def test_scripts_of_the_world_are_whole(opened: Open) -> None:
     """One label for each token, graphemes not cut, spaces seen, Hebrew in its own direction."""
     labels = ["東", "क्षत्रिय", "שלום,", "👩‍👩‍👧‍👦", " ", "é", "\x07"]
-    with opened(report(Entry(1, "a", None, (Map(random_alignment(labels, labels, seed=1)),)))) as page:
+    more = [*LABELS, *KEPT]
+    maps = (Map(random_alignment(labels, labels, seed=1)), Map(random_alignment(more, ["x"], seed=2)))
+    with opened(report(Entry(1, "a", None, maps))) as page:
+        first, second = page.locator(".stage").all()
         wanted = [*labels[:4], "␣", "é", "U+0007", "∎"]
-        assert page.locator(".label").all_text_contents() == wanted * 2
+        assert first.locator(".label").all_text_contents() == wanted * 2
+        assert second.locator(".label").all_text_contents()[:-3] == [*LABELS.values(), *KEPT]
         assert (
             page.locator(".label", has_text="שלום").first.evaluate("n => getComputedStyle(n).unicodeBidi")
             == "plaintext"
         )
 
 
+@pytest.mark.slow
 def test_long_labels_are_cut_between_graphemes_and_read_out_whole(opened: Open) -> None:
     long = "👩‍👩‍👧‍👦" * 40
     with opened(report(Entry(1, "a", None, (Map(random_alignment([long, "b"], ["A"], seed=1)),)))) as page:
@@ -368,6 +436,7 @@ def test_everything_has_a_name(opened: Open) -> None:
         ]
 
 
+@pytest.mark.slow
 def test_the_theme_that_was_asked_for(opened: Open, tmp_path: Path) -> None:
     save_report(report(entry(1, ["x"], ["A"])), tmp_path / "dark.html", theme="dark")
     with opened(tmp_path / "dark.html", color_scheme="light") as page:

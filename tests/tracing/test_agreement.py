@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import weakref
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,10 @@ from torch import Tensor
 from heedful.attention import Additive, Memory, Score, Softmax, scores
 from heedful.attention.scores import additive_scores
 from heedful.data.batches import Example, collate
+from heedful.data.vocabulary import Vocabulary
 from heedful.model import Late, Maxout, Model, PaperGRU, bahdanau2015, cells, encdec2014, luong2015, readouts, starts
 from heedful.model.cells import GRU, LSTM
-from heedful.tracing import Trace, follow
+from heedful.tracing import Trace, collect, follow
 from model.cases import FUSIONS, SIZES, make, randomise
 from search.models import CONFIGURATIONS, PRODUCT, every, product
 
@@ -36,6 +38,30 @@ def check(trace: Trace) -> None:
         listed = [getattr(quantity, own) for quantity in trace.quantities]
         assert len(set(listed)) == len(listed), listed
     assert all(quantity.equation and quantity.section != "Other" for quantity in trace.quantities)
+
+
+def test_no_more_than_two_steps_are_kept():
+    """While one is recomputed and shown; step 500 of a long target would have 500 otherwise."""
+    for count in range(1, len(SYMBOLS) + 1):
+        read = [Vocabulary.START, *SYMBOLS[:-1]][:count]
+        kept, _ = follow._last_two(make(), SOURCE, SYMBOLS[:count])
+        assert [step["previous symbol"].item() for step in kept] == read[-2:]
+
+
+def test_no_more_than_two_steps_are_held_meanwhile(monkeypatch):
+    """While the steps are collected, one after the other."""
+    steps, held = [], []
+    step = collect._step
+
+    def watched(*given):
+        held.append(sum(one() is not None for one in steps))
+        values, after = step(*given)
+        steps.append(weakref.ref(values["scores"]))
+        return values, after
+
+    monkeypatch.setattr(collect, "_step", watched)
+    assert traced(step=5).agrees
+    assert held == [0, 1, 2, 2, 2]
 
 
 @every

@@ -232,6 +232,17 @@ def test_the_most_probable_symbols_are_shown(bahdanau):
     assert [float(number) for number in numbers.split()] == sorted(map(float, numbers.split()), reverse=True)
 
 
+def test_a_source_token_may_look_like_padding(bahdanau):
+    """Which axis is over the vocabulary is no matter of labels: all source tokens are shown, in their order."""
+    labels = ("(pad)", *(f"w{number}" for number in range(1, 8)))
+    trace = changed(bahdanau, "weights", axes=(labels,))
+    shown, _ = with_values(trace, "weights", bahdanau["alpha"].value, (labels,))
+    assert tuple(shown.split()) == labels
+    symbols = tuple(f"y{number}" for number in range(23))
+    for name in ("logits", "probabilities"):
+        assert len(with_values(bahdanau, name, np.arange(23.0), (symbols,))[0].split()) == 6
+
+
 def test_wide_characters_stand_above_their_numbers(bahdanau):
     labels, numbers = with_values(bahdanau, "weights", np.array([0.5, 0.25]), (("日本", "e\u0301"),))
     assert labels == "       日本      e\u0301"  # four columns; one, since a mark has none
@@ -254,3 +265,11 @@ def test_weights_are_shown_if_asked_for(bahdanau):
     text = as_text(bahdanau, with_weights=True)
     for letter, value in bahdanau.weights.items():
         assert f"\n{letter} ({' x '.join(map(str, value.shape))})\n" in text
+
+
+@pytest.mark.parametrize("step", [3, 4])
+def test_the_probability_of_an_unknown_word_is_the_unknown_symbols(step):
+    """Step 3 of the case writes one."""
+    trace = traced(step=step)
+    (line,) = [line for line in as_text(trace).splitlines() if "whose probability is" in line]
+    assert line.endswith(" (unknown: the unknown symbol's)") == (step == 3)

@@ -16,7 +16,7 @@ from heedful.errors import DataError, RecipeError, RunError
 from heedful.model import Model, build
 from heedful.training.guide import Guide
 from heedful.units import units_of
-from training.cases import resume, spelled, train_tiny, words, write_pairs
+from training.cases import Recorder, resume, spelled, train_tiny, words, write_pairs
 
 GUIDED = {
     "model.encoder_size": 13,
@@ -148,6 +148,26 @@ def test_bad_links(backwards, tmp_path, content, message):
     with pytest.raises(DataError, match=message):
         train_tiny(pairs, tmp_path / "run", links=links)
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("weight", "with_links", "warning"),
+    [
+        (0, True, "the links have no say"),
+        (0.5, False, "of no effect without links"),
+        (0.5, True, None),
+        (0, False, None),
+    ],
+)
+def test_one_without_the_other_is_told(backwards, tmp_path, weight, with_links, warning):
+    pairs, links, _ = backwards
+    recorder = Recorder()
+    settings = {"train.updates": 1, "train.guided_attention": weight}
+    given = links if with_links else None
+    train_tiny(pairs, tmp_path / "run", set=settings, links=given, reporter=recorder)
+    warnings = [message for message in recorder.messages if "guided_attention" in message]
+    assert len(warnings) == (warning is not None)
+    assert all(warning in message for message in warnings)
 
 
 def test_half_precision_is_refused(backwards, tmp_path):

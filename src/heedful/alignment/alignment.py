@@ -4,24 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
-from heedful.alignment.checks import check_parts
+from heedful.alignment.checks import VERSION, Side, as_matrix, check_parts, check_side, json_parts
 from heedful.alignment.links import Link, as_pharaoh
 from heedful.alignment.merge import Groups, grapheme_groups, label_of, merged, names_of, word_groups
 from heedful.alignment.rules import chosen
-from heedful.errors import DataError
 from heedful.options import Convention, LinkRule
 
 START_LABEL = "▷"
 """Shown for the step before the first target word, where rows are about the input word."""
-
-Side = Literal["both", "source", "target"]
-
-VERSION = 1
-"""Of what `Alignment.to_json` and `save_alignments` write."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +28,7 @@ class Alignment:
     Attributes:
         source: S labels of the columns.
         target: T labels, one per step; the last is the end symbol's where `target_end`.
-        weights: (T, S) float64, read-only, finite. Rows need not sum to 1 (local attention).
+        weights: (T, S) float64, read-only, finite, none below 0. Rows need not sum to 1 (local attention).
         convention: what row t is about: ``"predicted"``, the word that step t writes, or ``"input"``,
             the word it has just read, which is target word t - 1 (Luong, Pham and Manning 2015,
             footnote 14: content-based scores asked by a state that has read y_{t-1}).
@@ -42,7 +36,7 @@ class Alignment:
         target_end: whether the last row is the step that writes the end symbol.
 
     Raises:
-        SizeError: the parts do not fit together, or a weight is not finite.
+        SizeError: the parts do not fit together, or a weight is not finite or below 0.
     """
 
     source: tuple[str, ...]
@@ -53,7 +47,7 @@ class Alignment:
     target_end: bool
 
     def __post_init__(self) -> None:
-        weights = np.array(self.weights, dtype=np.float64)  # a copy: nobody else can change it
+        weights = as_matrix(self.weights, self.source, self.target).copy()  # nobody else can change it
         weights.flags.writeable = False
         for name, value in (
             ("source", tuple(self.source)),
@@ -85,7 +79,7 @@ class Alignment:
             weights: (T, S), anything that NumPy makes an array of.
         """
         positions = list(range(1, len(source) + 1)) if source_positions is None else list(source_positions)
-        weights = np.asarray(weights, dtype=np.float64)
+        weights = as_matrix(weights, source, target)
         if len(positions) == len(source) and weights.shape == (len(target), len(source)):
             order = list(range(len(source)))
             slots = [column for column in order if positions[column]]
@@ -118,7 +112,7 @@ class Alignment:
         Raises:
             DataError: no such rule, or a threshold that it cannot have.
         """
-        words, rows = self._columns_of_words(), self._rows_about_words()
+        words, rows = self._columns_of_words(), self.rows_about_words()
         cells = chosen(self.weights[rows.start : rows.stop, words], rule, threshold)
         return [(rows[row], words[column]) for row, column in cells]
 
@@ -128,7 +122,7 @@ class Alignment:
         By default at most one per target word; see `peaks`. With convention ``"input"`` row t's link belongs to target
         word t - 1: row 0 is dropped, and the step that writes the end symbol tells of the last word.
         """
-        shift = self._rows_about_words().start
+        shift = self.rows_about_words().start
         cells = self.peaks(rule, threshold=threshold)
         return [(self.source_positions[column] - 1, row - shift) for row, column in cells]
 
@@ -168,7 +162,7 @@ class Alignment:
         becomes that of target word t - 1, so that in the result every row is about its own label; a last word that
         nothing was written after has no row. The links are the same.
         """
-        words, rows = self._columns_of_words(), self._rows_about_words()
+        words, rows = self._columns_of_words(), self.rows_about_words()
         weights = self.weights[rows.start : rows.stop, words]
         sums = weights.sum(axis=1, keepdims=True)
         weights = np.divide(weights, sums, out=np.zeros_like(weights), where=sums > 0)
@@ -216,7 +210,11 @@ class Alignment:
                 tokens of the other are words already.
             source_text, target_text: the text, whose words are then the labels: where a character is cut into bytes,
                 each of which is shown as the whole, the pieces spell it several times.
+
+        Raises:
+            SizeError: there is no such side.
         """
+        check_side(side)
         words = self.without_special()
         source = word_groups(words.source) if side != "target" else None
         target = word_groups(words.target) if side != "source" else None
@@ -228,7 +226,12 @@ class Alignment:
         )
 
     def graphemes(self, *, side: Side = "both") -> Alignment:
-        """Characters merged to graphemes, a letter with its signs: see `merged`. The result has no special symbols."""
+        """Characters merged to graphemes, a letter with its signs: see `merged`. The result has no special symbols.
+
+        Raises:
+            SizeError: there is no such side.
+        """
+        check_side(side)
         words = self.without_special()
         return words.merged(
             source=grapheme_groups(words.source) if side != "target" else None,
@@ -238,10 +241,9 @@ class Alignment:
     def _columns_of_words(self) -> list[int]:
         return [column for column, position in enumerate(self.source_positions) if position]
 
-    def _rows_about_words(self) -> range:
+    def rows_about_words(self) -> range:
         """The rows that are about a target word, rather than about the end symbol or the start."""
-        rows = len(self.target)
-        return range(rows - self.target_end) if self.convention == "predicted" else range(1, rows)
+        return rows_about_words(len(self.target), self.convention, target_end=self.target_end)
 
     def to_json(self) -> dict[str, Any]:
         """All of it as plain lists, strings and numbers; `from_json` gives back the same bits."""
@@ -256,29 +258,14 @@ class Alignment:
         }
 
     @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> Alignment:
-        """What `to_json` wrote; without the key "version" too, as it was written before there were versions.
+    def from_json(cls, value: Mapping[str, Any] | str) -> Alignment:
+        """What `to_json` wrote, or a line of a file of it; without the key "version" too, as it once was written.
 
         Raises:
-            DataError: a part is missing or is no matrix of numbers, or a newer version wrote it.
+            DataError: it is no JSON object, a part is missing or is no matrix of numbers, or a newer version wrote it.
             SizeError: the parts do not fit together.
         """
-        version = value.get("version", VERSION)
-        if not isinstance(version, int) or version > VERSION:
-            raise DataError(
-                f"alignment as JSON: expected version {VERSION}, got {version!r}, which a newer heedful wrote; upgrade"
-            )
-        try:
-            source, target = tuple(value["source"]), tuple(value["target"])
-            weights = np.array(value["weights"], dtype=np.float64)
-            convention, positions, end = value["convention"], value["source_positions"], value["target_end"]
-        except KeyError as error:
-            raise DataError(f"alignment as JSON: expected the key {error.args[0]!r}, got {sorted(value)}") from error
-        except (TypeError, ValueError) as error:
-            raise DataError(f"alignment as JSON: expected lists of labels and a matrix of numbers; {error}") from error
-        if not weights.size:  # an empty list does not tell how many columns it has none of
-            weights = weights.reshape(len(target), len(source))
-        return cls(source, target, weights, convention, tuple(positions), end)
+        return cls(**json_parts(value))
 
     def _repr_html_(self) -> str:
         """How a notebook shows it: see `heedful.alignment.html`."""
@@ -288,3 +275,8 @@ class Alignment:
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Alignment) and self.to_json() == other.to_json()
+
+
+def rows_about_words(steps: int, convention: str, *, target_end: bool = True) -> range:
+    """Of so many steps those whose rows are about a target word; `target_end`: whether the last step writes an end."""
+    return range(steps - target_end) if convention == "predicted" else range(1, steps)

@@ -10,7 +10,6 @@ import zlib
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -74,21 +73,12 @@ def _format(path: str | os.PathLike[str]) -> str:
 
 
 def _load_json_lines(path: str | os.PathLike[str]) -> list[Alignment]:
-    alignments = []
-    for place, line in placed_lines(path):
-        try:
-            value = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise DataError(f"{place}: expected an alignment as JSON: {error}") from None
-        if not isinstance(value, dict):
-            raise DataError(f"{place}: expected an alignment as a JSON object, got {excerpt(line, 40)}")
-        alignments.append(_placed(place, value))
-    return alignments
+    return [_placed(place, line) for place, line in placed_lines(path)]
 
 
-def _placed(place: str, value: dict[str, Any]) -> Alignment:
+def _placed(place: str, line: str) -> Alignment:
     try:
-        return Alignment.from_json(value)
+        return Alignment.from_json(line)
     except HeedfulError as error:
         raise DataError(f"{place}: {error}") from None
 

@@ -10,8 +10,8 @@ from heedful.alignment.labels import shown
 if TYPE_CHECKING:
     from heedful.alignment.alignment import Alignment
 
-MOST = 100
-"""Rows and columns; a notebook is no place for more."""
+MOST = 60
+"""Rows and columns: some 600 kB, which a notebook keeps in its file."""
 
 # No colour of the page's own is known: text has the page's, and a weight is how much of the blue covers its paper.
 _TABLE = "border-collapse:collapse;font-size:12px;line-height:1.2"
@@ -26,8 +26,8 @@ _MARK = '<span style="color:#D55E00" aria-label="link">●</span>'
 def table(alignment: Alignment) -> str:
     """`alignment` as a table: source along the top, target down the side, the links marked, numbers in tooltips.
 
-    It needs no style sheet, script or network, and can be read on light and on dark paper. Of more than 100 rows or
-    columns the first 100 are shown, and it says so.
+    It needs no style sheet, script or network, and can be read on light and on dark paper. Of more than 60 rows or
+    columns the first 60 are shown, and it says so.
     """
     source = [escape(shown(label)) for label in alignment.source[:MOST]]
     rows = [escape(shown(label)) for label in alignment.row_labels()[:MOST]]
@@ -48,7 +48,7 @@ def table(alignment: Alignment) -> str:
     note = (
         ""
         if max(total) <= MOST
-        else f"<p>The first {len(rows)} of {total[0]} rows, {len(source)} of {total[1]} columns</p>"
+        else f"<p>Only the first {len(rows)} of {total[0]} rows and {len(source)} of {total[1]} columns are shown.</p>"
     )
     return f'<div style="overflow-x:auto"><table style="{_TABLE}">{body}</table></div>{note}'
 

@@ -14,6 +14,10 @@ Link = tuple[int, int]
 """(source word, target word), both counted from 0."""
 
 _LINK = re.compile(r"([0-9]{1,9})-([0-9]{1,9})")
+_TOO_LARGE = re.compile(r"[0-9]+-[0-9]+")
+_LARGEST = 999_999_999
+_WEIGHTS = re.compile(r"(?i)\.(npz|jsonl?(\.gz)?)$")
+"""Names of files that `heedful.alignment.load_alignments` reads."""
 _NONE: frozenset[Link] = frozenset()
 _MOST_SENTENCES = 1_000_000
 """What a WA file may number where nobody says how many sentences there are: a list is as long as the largest number."""
@@ -31,6 +35,9 @@ def read_links(path: str | os.PathLike[str], *, swap: bool = False) -> list[froz
     Raises:
         DataError: the file cannot be read, or holds something else; names path and line.
     """
+    name = os.fspath(path)
+    if _WEIGHTS.search(name):
+        raise DataError(f"{name}: expected links as text, got a file of weights; take `heedful align --out x.txt`")
     return [parse_links(line, place=place, swap=swap) for place, line in placed_lines(path)]
 
 
@@ -40,7 +47,8 @@ def parse_links(text: str, *, place: str = "links", swap: bool = False) -> froze
     for part in text.split():
         found = _LINK.fullmatch(part)
         if found is None:
-            raise DataError(f"{place}: expected links such as 0-0 1-2, got {excerpt(part, 40)}")
+            large = f", with numbers up to {_LARGEST:,}" if _TOO_LARGE.fullmatch(part) else ""
+            raise DataError(f"{place}: expected links such as 0-0 1-2{large}, got {excerpt(part, 40)}")
         links.add((int(found[1]), int(found[2])))
     return swapped(links) if swap else frozenset(links)
 
@@ -85,10 +93,7 @@ def read_wa(
             continue
         found = _WA.fullmatch(text)
         if found is None or not int(found[1]):
-            raise DataError(
-                f"{place}: expected the numbers of a sentence (from 1), a source and a target word, "
-                f"then S or P if wanted, got {excerpt(text, 40)}"
-            )
+            raise DataError(f"{place}: {_wrong(text.split())}")
         if int(found[1]) > most:
             raise DataError(f"{place}: expected the number of a sentence from 1 to {most:,}, got {int(found[1]):,}")
         sentence, *link = (int(number) - 1 for number in found.group(1, 2, 3))
@@ -100,6 +105,24 @@ def read_wa(
         if found[4] != "P":
             sure.setdefault(sentence, set()).add((source, target))
     return _by_sentence(sure, last), _by_sentence(possible, last)
+
+
+def _wrong(columns: list[str]) -> str:
+    """What is wrong with a line of WA."""
+    if not 3 <= len(columns) <= 5:
+        return (
+            "expected 3 to 5 columns: the numbers of a sentence and of two words, then S or P and a probability if "
+            f"wanted; got {len(columns)}: {excerpt(' '.join(columns), 40)}"
+        )
+    for place, (what, least) in enumerate((("the sentence", 1), ("a word", 0), ("a word", 0))):
+        column = columns[place]
+        if not re.fullmatch("[0-9]{1,9}", column) or int(column) < least:
+            return (
+                f"column {place + 1}, the number of {what}: expected {least} to {_LARGEST:,}, got {excerpt(column, 40)}"
+            )
+    if columns[3] not in ("S", "P"):
+        return f"column 4: expected S (sure) or P (possible), in capitals, got {excerpt(columns[3], 40)}"
+    return f"column 5: expected a probability, got {excerpt(columns[4], 40)}"
 
 
 def _by_sentence(links: dict[int, set[Link]], count: int) -> list[frozenset[Link]]:
@@ -125,6 +148,13 @@ def placed_lines(path: str | os.PathLike[str]) -> list[tuple[str, str]]:
         raise DataError(f"{name}: expected a whole gzip file, got a damaged one: {error}") from error
     except OSError as error:
         raise DataError(f"{name}: cannot be read: {error.strerror or error}") from error
+    return decoded_lines(data, name)
+
+
+def decoded_lines(data: bytes, name: str) -> list[tuple[str, str]]:
+    """`placed_lines` of what has been read already; `name` is what errors call it."""
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise DataError(f"{name}: expected UTF-8, got UTF-16 (its byte order mark is at the start)")
     lines = data.removeprefix(b"\xef\xbb\xbf").split(b"\n")
     if not lines[-1]:
         del lines[-1]

@@ -32,6 +32,8 @@ BAND = 0.1
 """Half the width of the diagonal, as a share of the source's length; at least one word to each side."""
 UNATTENDED, OVERATTENDED = 0.1, 3.0
 """In fair shares: what a source word gets where all words get the same."""
+TIE = 1e-5
+"""Weights that differ by less, as a share of the larger one, are equal but for rounding in single precision."""
 
 
 class _Weights(NamedTuple):
@@ -68,8 +70,10 @@ def measure(alignment: Alignment) -> dict[str, float]:
     - ``diagonality``: the mean weight with |s - (t + 1/2) S / T + 1/2| <= max(1, S / 10), s and t from 0: the attention
       diagonal ratio of LRSpeech (Xu et al. 2020) in a band that follows the length ratio. Low is no fault
       where the task has another order. NaN with fewer than 4 source words (nearly all is band) or 2 target words.
-    - ``monotonicity``: the share of steps from one row to the next at which the arg-max does not go back (Rios et al.
-      2021). NaN for fewer than two rows.
+    - ``monotonicity``: the share of steps from one row to the next at which the arg-max does not go back (after Rios
+      et al. 2021). A row without a single largest weight (the second is less than `TIE` below it, which is rounding)
+      has no arg-max, and is passed over: else uniform rows would all point at word 1, and be monotonic. NaN where
+      fewer than two rows are left.
     - ``unattended``, ``overattended``: the share of source words whose weights sum over the rows to less than a tenth
       of T / S, to more than three times T / S, T / S being what each gets where all get the same: coverage as in
       Tu et al. 2016. NaN for fewer than two source words.
@@ -79,10 +83,8 @@ def measure(alignment: Alignment) -> dict[str, float]:
 
 
 def _weights(alignment: Alignment) -> _Weights:
-    length = len(alignment.target)
-    # As `Alignment.links` has it: which rows are about a target word, and about which.
-    first = 0 if alignment.convention == "predicted" else 1
-    rows = alignment.weights[first : length - (alignment.target_end and not first)]
+    about = alignment.rows_about_words()
+    rows = alignment.weights[about.start : about.stop]
     positions = np.array(alignment.source_positions, dtype=np.int64)
     words = rows[:, positions > 0]
     kept, kept_words = (part.sum(axis=1) > 0 for part in (rows, words))
@@ -130,14 +132,19 @@ def _distance(rows: np.ndarray, other: np.ndarray | float) -> float:
 def _of_words(weights: _Weights) -> dict[str, float]:
     words = weights.words
     count, columns = words.shape
-    peaks = words.argmax(axis=1) if count and columns else np.zeros(0)
     received = words.sum(axis=0) * columns / count if count and columns > 1 else None
     return {
         "diagonality": _diagonality(weights) if count and columns >= 4 and weights.length > 1 else np.nan,
-        "monotonicity": float((np.diff(peaks) >= 0).mean()) if count > 1 and columns > 1 else np.nan,
+        "monotonicity": _monotonicity(words) if columns > 1 else np.nan,
         "unattended": np.nan if received is None else float((received < UNATTENDED).mean()),
         "overattended": np.nan if received is None else float((received > OVERATTENDED).mean()),
     }
+
+
+def _monotonicity(words: np.ndarray) -> float:
+    second, largest = np.partition(words, -2, axis=1)[:, -2:].T
+    peaks = words[second < largest * (1 - TIE)].argmax(axis=1)
+    return float((np.diff(peaks) >= 0).mean()) if len(peaks) > 1 else np.nan
 
 
 def _diagonality(weights: _Weights) -> float:

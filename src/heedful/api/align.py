@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from heedful.alignment import Alignment
+from heedful.api.links import check_path
 from heedful.api.run import Run, Runs, loaded
 from heedful.data.codec import Codec
 from heedful.data.pairs import Pair
@@ -58,6 +59,7 @@ def align(
 
     if posterior and convention is not None:
         raise SizeError("posterior alignments are always about the predicted word; leave convention out")
+    check_path(pairs, "pairs", "a file of pairs or the name of a built-in corpus")
     run = loaded(run, ensemble_average)
     if not run.predictor.model.has_attention:
         raise RunError(f"{run.folder}: its model has no attention (fusion 'none'), so there is nothing to align")

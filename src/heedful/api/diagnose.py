@@ -9,13 +9,13 @@ from typing import Any
 from heedful.alignment import read_wa
 from heedful.alignment.agreement import LinkSets
 from heedful.alignment.links import placed_lines
-from heedful.api.links import Links, links_of, named
+from heedful.api.links import Links, check_path, links_of, named
 from heedful.api.run import Run, Runs, loaded
 from heedful.data.pairs import Corpus
 from heedful.data.split import spread
 from heedful.diagnosis import Diagnosis, Others, Subject, examine, temperatures_of
 from heedful.ensemble import Ensemble
-from heedful.errors import DataError, RunError
+from heedful.errors import DataError, RunError, excerpt
 from heedful.model import Model
 from heedful.notes import Message, skipped
 from heedful.predictor import Progress, check_count
@@ -69,7 +69,10 @@ def diagnose(
         RecipeError: there is no such temperature, or nothing of that name to sweep.
     """
     check_count("size", 1 if size is None else size)
+    if not isinstance(sweep, str | None):
+        raise DataError(f"sweep: expected a text such as 'attention_temperature=0.5,1,2', got {excerpt(sweep)}")
     temperatures = temperatures_of(sweep)
+    check_path(pairs, "pairs", "a file of pairs or the name of a built-in corpus")
     run = loaded(run)
     predictor = run.predictor.with_options({"attention_temperature": attention_temperature})
     model = _one_model(run, predictor.model)
@@ -125,36 +128,43 @@ def _others(
     lines = [corpus.pairs[place].line for place in places]
     count = len(corpus.pairs) + len(corpus.skipped)
 
-    def chosen(given: Any, read_it: Callable[[Any], Any], what: str) -> Any:
+    def chosen(given: Any, read_it: Callable[..., Any], what: str) -> Any:
         if given is None:
             return None
-        entries = read_it(given)
+        entries = read_it(given, what=what)
         if len(entries) != count:
             raise DataError(
                 f"{named(given, what)}: expected {count} lines, one for each of {corpus.name}, got {len(entries)}"
             )
         return [entries[line - 1] for line in lines]
 
-    must, may = (sure, possible) if wa is None else _read_wa(wa, count)
+    must, may = (sure, possible) if wa is None else _read_wa(wa, corpus, count)
+    files = {"sure": sure, "possible": possible, "links": links, "source_tags": source_tags, "target_tags": target_tags}
+    told_at = {name: f"{os.fspath(file)}:" for name, file in files.items() if isinstance(file, str | os.PathLike)}
+    if wa is not None:
+        told_at |= dict.fromkeys(("sure", "possible"), f"{os.fspath(wa)}, sentence ")
     return Others(
         chosen(must, links_of, "sure"),
         chosen(may, links_of, "possible"),
         chosen(links, links_of, "links"),
         chosen(source_tags, _tags_of, "source_tags"),
         chosen(target_tags, _tags_of, "target_tags"),
+        told_at,
     )
 
 
-def _read_wa(path: str | os.PathLike[str], count: int) -> tuple[LinkSets, LinkSets]:
-    """Its last sentences may have no links, and then it does not tell of them."""
-    must, may = read_wa(path)
-    if len(must) > count:
-        raise DataError(f"{os.fspath(path)}: expected gold for {count} sentences, got {len(must)}")
-    nothing = [frozenset()] * (count - len(must))
-    return [*must, *nothing], [*may, *nothing]
+def _read_wa(path: str | os.PathLike[str], corpus: Corpus, count: int) -> tuple[LinkSets, LinkSets]:
+    check_path(path, "wa", "a file of gold links in the format of NAACL 2003")
+    must, may = read_wa(path, sentences=count)
+    if len(must) != count:
+        raise DataError(
+            f"{os.fspath(path)}: expected gold for each of the {count} lines of {corpus.name}, got it for {len(must)} "
+            f"sentences; where the last has no links, say so with the line '{count} 0 0'"
+        )
+    return must, may
 
 
-def _tags_of(tags: Tags) -> Sequence[Sequence[str]]:
+def _tags_of(tags: Tags, *, what: str) -> Sequence[Sequence[str]]:
     if isinstance(tags, str | os.PathLike):
         return [line.split() for _, line in placed_lines(tags)]
     return tags

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,8 @@ class Lines:
         Raises:
             DataError: that is none.
         """
+        if not isinstance(line, int | str | Iterable):
+            raise DataError(f"line: expected numbers from 1 and ranges, as in 3,7-9, got {line!r}")
         parts = [line] if isinstance(line, int | str) else list(line)
         ranges = []
         for text in (text for part in parts for text in str(part).split(",")):
@@ -65,7 +68,7 @@ class Lines:
 class Wanted:
     """What is to be shown, of whichever run; see `heedful.look`.
 
-    `most` is how many pairs a page holds, None where there is no end of it.
+    `most` is how many pairs a page holds, None where there is no end of it; `compared`, whether there are two sides.
     """
 
     pairs: str | os.PathLike[str] | None
@@ -76,6 +79,7 @@ class Wanted:
     batch_size: int | None
     search: Mapping[str, Any]
     most: int | None
+    compared: bool
     progress: Progress | None
     message: Message | None
 
@@ -92,16 +96,16 @@ class Side:
     Attributes:
         name: of the run's folder, or of the file.
         facts: what a reader must know.
-        entries: by line.
+        entries: by line, those that a page has room for.
+        wanted: all lines that are wanted and can be shown.
         lines: how many lines there are in all.
-        left: how many wanted lines a page had no room for.
     """
 
     name: str
     facts: Facts
-    entries: dict[int, Entry] = field(default_factory=dict)
-    lines: int = 0
-    left: int = 0
+    entries: dict[int, Entry]
+    wanted: frozenset[int]
+    lines: int
 
 
 def of_file(path: str | os.PathLike[str], wanted: Wanted) -> Side:
@@ -112,13 +116,27 @@ def of_file(path: str | os.PathLike[str], wanted: Wanted) -> Side:
     wanted.lines.check(os.fspath(path), len(alignments), chosen)
     entries = {line: _saved(line, filled[line]) for line in chosen[: wanted.most]}
     facts = (("alignments", os.fspath(path)),)
-    return Side(Path(path).name, facts, entries, len(alignments), len(chosen) - len(entries))
+    return Side(Path(path).name, facts, entries, frozenset(chosen), len(alignments))
 
 
 def _saved(line: int, alignment: Alignment) -> Entry:
-    words = [label for label, position in zip(alignment.source, alignment.source_positions, strict=True) if position]
+    words = source_words(alignment)
     target = alignment.target[:-1] if alignment.target_end else alignment.target
     return Entry(line, _joined(words), None, (Map(alignment, text=_joined(target)),))
+
+
+def source_words(alignment: Alignment) -> list[str]:
+    """The labels of the source's words, without tags and end symbol."""
+    return [label for label, place in zip(alignment.source, alignment.source_positions, strict=True) if place]
+
+
+def spelled(text: str) -> str:
+    """What sources have in common however they are cut into tokens.
+
+    Spaces do not count, nor does how accents are encoded, nor how often a letter beyond ASCII is repeated: labels of
+    its bytes name it several times.
+    """
+    return re.sub(r"([^\x00-\x7f])\1+", r"\1", "".join(unicodedata.normalize("NFKC", text).split()))
 
 
 def _joined(labels: Sequence[str]) -> str:
@@ -138,7 +156,8 @@ def of_run(run: Run, wanted: Wanted) -> Side:
     chosen = filled[: wanted.most]
     if wanted.message is not None and (text := skipped(corpus)):
         wanted.message(text)
-    answers = _answers(run, predictor, chosen, wanted, forced=forced)
+    answers = _answers(predictor, chosen, wanted, forced=forced)
+    _tell(run, chosen, answers, wanted)
     entries = {
         pair.line: Entry(
             pair.line, " ".join([*map("[{}]".format, pair.tags), pair.source]), pair.target, _maps(found, wanted)
@@ -146,7 +165,7 @@ def of_run(run: Run, wanted: Wanted) -> Side:
         for pair, found in zip(chosen, answers, strict=True)
     }
     facts = _facts(run, predictor, corpus, forced=forced)
-    return Side(run.folder.name or str(run.folder), facts, entries, lines, len(filled) - len(chosen))
+    return Side(run.folder.name or str(run.folder), facts, entries, frozenset(pair.line for pair in filled), lines)
 
 
 def _read(run: Run, wanted: Wanted) -> tuple[bool, Corpus]:
@@ -179,25 +198,28 @@ def _predictor(run: Run, wanted: Wanted, forced: bool) -> Predictor:
     return run.predictor.with_options(wanted.search, known=ScoringOptions)
 
 
-def _answers(
-    run: Run, predictor: Predictor, pairs: Sequence[Pair], wanted: Wanted, *, forced: bool
-) -> list[list[Prediction]]:
+def _answers(predictor: Predictor, pairs: Sequence[Pair], wanted: Wanted, *, forced: bool) -> list[list[Prediction]]:
     if forced:
         found = predictor.force(pairs, batch_size=wanted.batch_size, progress=wanted.progress)
         return [[prediction] for prediction in found]
-    answers = predictor.predict(
+    return predictor.predict(
         pairs,
         n_best=wanted.answers,
         batch_size=wanted.batch_size,
         with_alignment=True,
         progress=wanted.progress,
     )
-    if wanted.message is not None:
-        notes = Notes(run.codec)
-        for pair, several in zip(pairs, answers, strict=True):
-            notes.add(pair, several)
-        notes.tell(wanted.message)
-    return answers
+
+
+def _tell(run: Run, pairs: Sequence[Pair], answers: Sequence[Sequence[Prediction]], wanted: Wanted) -> None:
+    """Say what was unknown or cut, and of which run where there are two."""
+    message = wanted.message
+    if message is None:
+        return
+    notes = Notes(run.codec)
+    for pair, several in zip(pairs, answers, strict=True):
+        notes.add(pair, several)
+    notes.tell((lambda text: message(f"{run.folder}: {text}")) if wanted.compared else message)
 
 
 def _maps(found: Sequence[Prediction], wanted: Wanted) -> tuple[Map, ...]:

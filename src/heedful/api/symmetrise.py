@@ -19,15 +19,16 @@ def symmetrise(
     """The links of two directions as one set for each sentence; `heedful.alignment.symmetrise` describes the methods.
 
     Args:
-        forward: a Pharaoh file, ``"0-0 1-2"`` a line, source-target; or the links of each sentence.
+        forward: a Pharaoh file, ``"0-0 1-2"`` a line, source-target; or the links of each sentence: a set or list of
+            pairs, such a line, or an `heedful.Alignment`.
         backward: the same of a model that was trained in the other direction.
         method: "intersection", "union", "grow-diag", "grow-diag-final" or "grow-diag-final-and".
         swap_backward: the backward links are as its own model wrote them, target-source; they are turned.
 
     Raises:
-        DataError: a file cannot be read, they have not as many lines, or there is no such method.
+        DataError: a file cannot be read, these are no links, they have not as many lines, or there is no such method.
     """
-    ours, theirs = links_of(forward), links_of(backward, swap=swap_backward)
+    ours, theirs = links_of(forward, what="forward"), links_of(backward, swap=swap_backward, what="backward")
     if len(ours) != len(theirs):
         raise DataError(
             f"expected as many lines in both directions, got {len(ours)} in {named(forward, 'forward')} and "

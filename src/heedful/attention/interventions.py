@@ -17,9 +17,17 @@ from heedful.attention.normalisers import Normaliser
 class Uniform(Normaliser):
     """alpha_j = 1 / n for the n positions that the mask allows, whatever the scores."""
 
+    def forward(self, scores: Tensor, mask: Tensor) -> Tensor:
+        return _even(scores, mask)
+
     def distribute(self, scores: Tensor) -> Tensor:
-        there = (scores > torch.finfo(scores.dtype).min).to(scores.dtype)  # masked ones are the smallest number
-        return there / there.sum(-1, keepdim=True).clamp(min=1.0)
+        return torch.full_like(scores, 1 / scores.shape[-1])
+
+
+def _even(scores: Tensor, mask: Tensor) -> Tensor:
+    """Of the shape and type of the scores."""
+    shares = mask / mask.sum(-1, keepdim=True).clamp(min=1)
+    return shares.to(scores.dtype).expand_as(scores)
 
 
 class ArgMax(Normaliser):
@@ -30,34 +38,50 @@ class ArgMax(Normaliser):
 
 
 class Shuffled(Normaliser):
-    """The weights that another sentence of the batch has at the same step: of sentence b, those of sentence b + 1.
+    """The weights that another sentence of the batch has at the same step: see `partners`.
 
     The same position of the other sentence gives its weight; where that is longer, what lies outside is lost and the
     rest grows. A row that loses all so is uniform, one that has nothing to lose stays all zeros. A batch of one has no
-    other sentence, and keeps its own.
+    other sentence, and keeps its own. At another temperature its base is.
 
     Args:
         base: the model's own normaliser.
     """
 
     def __init__(self, base: Normaliser) -> None:
-        super().__init__()
+        super().__init__(temperature=base.temperature)
         self.base = base
 
+    def at(self, temperature: float) -> Shuffled:
+        return Shuffled(self.base.at(temperature))
+
     def forward(self, scores: Tensor, mask: Tensor) -> Tensor:
-        other = self.base(scores, mask).roll(-1, dims=0)
+        other = self.base(scores, mask)[partners(len(scores))]
         kept = other * mask
         sums = kept.sum(-1, keepdim=True)
-        even = (mask / mask.sum(-1, keepdim=True).clamp(min=1)).to(kept.dtype)
-        lost = torch.where(other.sum(-1, keepdim=True) > 0, even, 0.0)
+        lost = torch.where(other.sum(-1, keepdim=True) > 0, _even(kept, mask), 0.0)
         return torch.where(sums > 0, kept / sums, lost)
 
     def distribute(self, scores: Tensor) -> Tensor:
         return self.base.distribute(scores)
 
 
+def partners(count: int) -> list[int]:
+    """For each sentence of a batch the one whose weights, or states, it is given.
+
+    Two neighbours change places; where the number is odd, the last three go round. So it makes no difference where
+    sentences in one order are cut into batches, as long as all batches but the last are of an even number.
+    """
+    found = [place ^ 1 for place in range(count)]
+    if count % 2:
+        found[-3:] = [count - 2, count - 1, count - 3] if count > 1 else [0]
+    return found
+
+
 class Observed(Normaliser):
     """The model's own weights; before they are used, ``tell(scores, mask, weights)`` is called with them.
+
+    At another temperature its base is.
 
     Args:
         base: the model's own normaliser.
@@ -66,9 +90,12 @@ class Observed(Normaliser):
     """
 
     def __init__(self, base: Normaliser, tell: Callable[[Tensor, Tensor, Tensor], object]) -> None:
-        super().__init__()
+        super().__init__(temperature=base.temperature)
         self.base = base
         self.tell = tell
+
+    def at(self, temperature: float) -> Observed:
+        return Observed(self.base.at(temperature), self.tell)
 
     def forward(self, scores: Tensor, mask: Tensor) -> Tensor:
         weights = self.base(scores, mask)

@@ -27,6 +27,6 @@ def run(arguments: list[str]) -> int:
         return 2
     except SystemExit as stop:  # how the parser ends a command, whether it went well or not
         if stop.code == 130:
-            note("stopped; what was saved is whole")
+            note("stopped; what was saved is whole" if arguments[:1] == ["train"] else "stopped")
         return int(stop.code or 0)
     return 0

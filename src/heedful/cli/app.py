@@ -46,7 +46,9 @@ def train(
     links: Annotated[
         str | None,
         typer.Option(
-            help="Links of a word aligner, a line for a pair (0-0 1-2), that guide the attention.", show_default=False
+            help="Links of a word aligner, a line for a pair (0-0 1-2), that guide the attention. They count tokens: "
+            "characters in a run over characters; words where tokens are pieces of them (BPE).",
+            show_default=False,
         ),
     ] = None,
     set: Annotated[

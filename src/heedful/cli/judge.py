@@ -13,7 +13,7 @@ from heedful.cli.arguments import AttentionTemperature, AverageBy, BatchSize, Js
 from heedful.cli.options import takes
 from heedful.options import Convention, LinkRule, SearchOptions, Symmetrisation
 
-_LINKS = "Links, a line for a pair: 0-0 1-2, source-target, from 0 (Pharaoh format; .gz too)."
+_LINKS = "Links, a line for a pair: 0-0 1-2, source-target, from 0 (Pharaoh format; .gz too); - for standard input."
 
 
 @app.command()
@@ -54,7 +54,9 @@ def align(
         Path | None,
         typer.Option(help="Draw one pair as a heat map: FILE.png or FILE.svg.", show_default=False),
     ] = None,
-    line: Annotated[int, typer.Option(help="Which pair --plot draws, from 1.")] = 1,
+    line: Annotated[
+        int | None, typer.Option(help="Which pair --plot draws, from 1; by default the first.", show_default=False)
+    ] = None,
     batch_size: BatchSize = None,
     ensemble_average: AverageBy = "probabilities",
     attention_temperature: AttentionTemperature = None,
@@ -96,9 +98,11 @@ def symmetrise(
     """Print the links of two directions as one set a line: "0-0 1-2", source-target."""
     import heedful
     from heedful.alignment.links import as_pharaoh
+    from heedful.cli.align import links_of
     from heedful.cli.show import write
 
-    write(*map(as_pharaoh, heedful.symmetrise(forward, backward, method=method, swap_backward=swap_backward)))
+    both = heedful.symmetrise(links_of(forward), backward, method=method, swap_backward=swap_backward)
+    write(*map(as_pharaoh, both))
 
 
 @app.command()
@@ -122,10 +126,10 @@ def aer(
 ) -> None:
     """Judge links against gold links: alignment error rate, precision, recall and F1, over all lines."""
     import heedful
-    from heedful.cli.align import link_scores_table
+    from heedful.cli.align import link_scores_table, links_of
     from heedful.cli.show import write
 
-    scores = heedful.aer(links, sure=sure, possible=possible, wa=wa, swap=swap)
+    scores = heedful.aer(links_of(links), sure=sure, possible=possible, wa=wa, swap=swap)
     write(json_.dumps(scores.as_json()) if json else link_scores_table(scores))
 
 
@@ -216,7 +220,12 @@ def diagnose(
     run: Annotated[str, typer.Argument(help="The folder of a trained run.", show_default=False)],
     pairs: Pairs,
     sure: Annotated[
-        str | None, typer.Option(help="Gold links that must be there: 0-0 1-2, a line for a pair.", show_default=False)
+        str | None,
+        typer.Option(
+            help="Gold links that must be there: 0-0 1-2, a line for a pair. They count tokens: characters in a run "
+            "over characters; words where tokens are pieces of them (BPE).",
+            show_default=False,
+        ),
     ] = None,
     possible: Annotated[
         str | None, typer.Option(help="Gold links that may be there; sure ones always may.", show_default=False)
@@ -225,7 +234,8 @@ def diagnose(
         str | None, typer.Option(help="Gold of both kinds in the format of NAACL 2003.", show_default=False)
     ] = None,
     links: Annotated[
-        str | None, typer.Option(help="Links of a statistical aligner to compare with.", show_default=False)
+        str | None,
+        typer.Option(help="Links of a statistical aligner to compare with; they count as --sure.", show_default=False),
     ] = None,
     source_tags: Annotated[
         str | None,

@@ -149,13 +149,13 @@ def _give_up(stream: TextIO) -> None:
 
 def trained(folder: Path) -> None:
     """Where the run is, and what can be done with it."""
+    from heedful.runs import load_description
+
     say(f"The run is in {folder}. Try:")
-    for command in (
-        f"predict {folder} FILE",
-        f"evaluate {folder} PAIRS",
-        f"look {folder} PAIRS --out report.html",
-        f"diagnose {folder} PAIRS",
-    ):
+    commands = [f"predict {folder} FILE", f"evaluate {folder} PAIRS"]
+    if load_description(folder).recipe.model.fusion.name != "none":  # it has attention
+        commands += [f"look {folder} PAIRS --out report.html", f"diagnose {folder} PAIRS"]
+    for command in commands:
         say(f"  heedful {command}")
 
 

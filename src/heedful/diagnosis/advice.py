@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from heedful.diagnosis import thresholds as at
+
 SAYS = {
     "healthy": "Attention looks healthy: it is focused, it changes with what is being written, and answers need it.",
-    "not_enough": "There is not enough to judge: too few pairs of three source words or more.",
+    "not_enough": "There is not enough to judge: too few pairs of three source words or more, or nothing that could be "
+    "measured on them.",
     "padding_leak": "Padding gets weight, or an answer depends on the sentences beside it: a mask is not applied.",
     "frozen": "Attention has never left uniform weights: every source position gets the same.",
     "query_blind": "Attention does not depend on the query: the row is the same at every step of a sentence.",
@@ -19,7 +22,11 @@ SAYS = {
 
 ADVICE = {
     "healthy": (),
-    "not_enough": ("Diagnose on more pairs, or on longer ones.",),
+    "not_enough": (
+        f"Diagnose on more pairs: {at.FEWEST_ALIGNMENTS} are the fewest that are judged, and below {at.FEW_PAIRS} no "
+        "verdict is sure.",
+        "Diagnose on longer pairs: sources of one or two words do not count.",
+    ),
     "padding_leak": (
         "See where the mask is applied: before the softmax, by a finite fill far below any score, and again after it.",
         "A part of your own can be tried with heedful.testing, which looks for exactly this.",

@@ -6,7 +6,7 @@ All count what links count: tokens, or words where a tokeniser cuts these into p
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -30,6 +30,7 @@ class Others:
         links: a statistical aligner's links, which are no truth.
         source_tags: the parts of speech of the source's words.
         target_tags: and of the target's.
+        places: what errors put before the number of a line, by the names above: ``"gold.txt:"``.
     """
 
     sure: LinkSets | None = None
@@ -37,6 +38,11 @@ class Others:
     links: LinkSets | None = None
     source_tags: Sequence[Sequence[str]] | None = None
     target_tags: Sequence[Sequence[str]] | None = None
+    places: Mapping[str, str] = field(default_factory=dict)
+
+    def place(self, name: str, line: int) -> str:
+        """What an error calls a line of one of them."""
+        return f"{self.places.get(name, f'{name}, line ')}{line}"
 
 
 class Units(NamedTuple):
@@ -159,10 +165,12 @@ def check(units: Sequence[Units], lines: Sequence[int], others: Others) -> None:
             for link in (getattr(others, name) or {place: ()})[place]:
                 if link[0] >= sizes[0] or link[1] >= sizes[1]:
                     raise DataError(
-                        f"{name}, line {line}: expected links of at most {sizes[0]} source and {sizes[1]} target words "
-                        f"(from 0), got {link[0]}-{link[1]}"
+                        f"{others.place(name, line)}: expected links of at most {sizes[0]} source and {sizes[1]} "
+                        f"target words (from 0), got {link[0]}-{link[1]}"
                     )
         for name, size in zip(("source_tags", "target_tags"), sizes, strict=True):
             tags = getattr(others, name)
             if tags is not None and len(tags[place]) != size:
-                raise DataError(f"{name}, line {line}: expected {size} tags, one for each word, got {len(tags[place])}")
+                raise DataError(
+                    f"{others.place(name, line)}: expected {size} tags, one for each word, got {len(tags[place])}"
+                )

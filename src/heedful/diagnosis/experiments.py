@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from heedful.alignment.alignment import rows_about_words
 from heedful.answers import Prediction
 from heedful.attention import Memory
-from heedful.attention.interventions import ArgMax, Observed, Shuffled, Uniform
-from heedful.data.batches import Batch
+from heedful.attention.interventions import ArgMax, Observed, Shuffled, Uniform, partners
+from heedful.data.batches import Batch, Example, in_order
 from heedful.data.vocabulary import Vocabulary
 from heedful.diagnosis.subject import Subject
 from heedful.model import Model
@@ -21,38 +22,67 @@ from heedful.model.steps import State
 _NOTHING = 1e-9
 """What counts as the weight of a position that has none, where its logarithm is asked for."""
 
+MOST_CELLS = 1 << 18
+"""Sentences x target x source positions of a batch whose gradients are taken; a longer sentence goes alone. For each of
+these cells an additive score keeps as many numbers as it has hidden units."""
+
 
 def gains(subject: Subject, forced: Sequence[Prediction]) -> dict[str, float]:
     """How much worse the loss is without the model's own weights, in nats per target token.
 
     - ``loss``: as it is, under teacher forcing.
     - ``gain_over_uniform``, ``gain_over_shuffled``, ``gain_over_argmax``: the loss with weights that are uniform,
-      another sentence's of the same batch, the largest alone, less the loss as it is. Near 0: not needed.
+      another sentence's (see `heedful.attention.interventions.partners`; NaN of one pair), the largest alone, less
+      the loss as it is. Near 0: not needed.
     """
     assert subject.model.attention is not None
-    own = subject.model.attention.normaliser
     loss = loss_of(forced)
-    others = {"uniform": Uniform(), "shuffled": Shuffled(own), "argmax": ArgMax()}
-    return {"loss": loss} | {
-        f"gain_over_{name}": loss_of(subject.forced(normaliser)) - loss for name, normaliser in others.items()
+    uniform, largest = (loss_of(subject.forced(each, with_alignment=False)) for each in (Uniform(), ArgMax()))
+    shuffled = subject.model.with_normaliser(Shuffled(subject.model.attention.normaliser))
+    total, count = 0.0, 0
+    with torch.inference_mode():
+        for batch in _together(subject):
+            logs = target_logs(shuffled, batch, *_begun(shuffled, batch))
+            total, count = total - float(logs.sum()), count + len(logs)
+    return {
+        "loss": loss,
+        "gain_over_uniform": uniform - loss,
+        "gain_over_shuffled": total / count - loss if count else float("nan"),
+        "gain_over_argmax": largest - loss,
     }
+
+
+def _together(subject: Subject) -> Iterator[Batch]:
+    """The pairs in batches of an even number, so that no sentence is alone, and none has another partner where the
+    batches have another size; a last one goes with the batch before it. Nothing where there is one pair in all."""
+    examples = subject.examples()
+    groups = in_order(examples, max(2, subject.batch_size // 2 * 2))
+    if len(groups[-1]) == 1:
+        last = groups.pop()
+        groups[-1:] = [group + last for group in groups[-1:]]
+    return (batch for batch, _ in subject.batches(examples, groups))
+
+
+def _begun(model: Model, batch: Batch) -> tuple[Memory, State]:
+    memory, state = model.begin(batch.sources[0])
+    assert isinstance(memory, Memory)
+    return memory, state
 
 
 def gain_over_other_context(subject: Subject) -> float:
     """How much worse the loss is, in nats per target token, where contexts are made of another sentence's states.
 
-    The weights are the sentence's own; the states under them are those of sentence b + 1 of the batch. Near 0: whatever
-    attention brings is not needed, wherever it looks. NaN where no batch has two sentences.
+    The weights are the sentence's own; the states under them are those of its partner: see
+    `heedful.attention.interventions.partners`. Near 0: whatever attention brings is not needed, wherever it looks. NaN
+    of one pair.
     """
     total, count = 0.0, 0
     with torch.inference_mode():
-        for batch, members in subject.batches(subject.examples()):
-            if len(members) > 1:
-                memory, state = subject.model.begin(batch.sources[0])
-                assert isinstance(memory, Memory)
-                other = memory._replace(values=memory.values.roll(-1, dims=0))
-                own, its = (target_logs(subject.model, batch, each, state) for each in (memory, other))
-                total, count = total + float((own - its).sum()), count + len(own)
+        for batch in _together(subject):
+            memory, state = _begun(subject.model, batch)
+            other = memory._replace(values=memory.values[partners(len(memory.values))])
+            own, its = (target_logs(subject.model, batch, each, state) for each in (memory, other))
+            total, count = total + float((own - its).sum()), count + len(own)
     return total / count if count else float("nan")
 
 
@@ -93,14 +123,33 @@ def inside(subject: Subject) -> dict[str, float]:
       every step. NaN with fewer than two rows, or where the scope never lets the same two positions answer.
     - ``gradient_scores``, ``gradient_weights``, ``gradient_context``, ``gradient_state``: the norm of the gradient of a
       sentence's loss with respect to the scores e_ts, the weights a_ts, the source states as contexts are made of them,
-      and the decoder's first state, which is the only other way from the source; the mean over sentences.
-    - ``context_share``: gradient_context / (gradient_context + gradient_state).
+      and the decoder's first state; the mean over sentences. What comes from the source comes by one of three ways:
+      the contexts, the first state, and the scores, which say where to look. gradient_state is 0 where the first state
+      does not depend on the source (start "zero"): nothing comes that way.
+    - ``context_share``: gradient_context / (gradient_context + gradient_state): of what is brought, not of where it is
+      looked for. 1 where nothing comes by the first state, NaN where nothing comes by either.
     """
     sums: dict[str, list[float]] = {}
-    for batch, _ in subject.batches(subject.examples()):
+    examples = subject.examples()
+    for batch, _ in subject.batches(examples, _small(examples, subject.batch_size)):
         for name, values in _of_batch(subject.model, batch).items():
             sums.setdefault(name, []).extend(value for value in values if not np.isnan(value))
     return {name: float(np.mean(values)) if values else float("nan") for name, values in sums.items()}
+
+
+def _small(examples: Sequence[Example], batch_size: int) -> list[list[int]]:
+    """As `in_order`, cut so that no batch of two or more has more than `MOST_CELLS`."""
+    groups: list[list[int]] = []
+    for group in in_order(examples, batch_size):
+        groups.append([])
+        target = 0
+        for place in group:  # the longest source comes last
+            target = max(target, len(examples[place].target or ()))
+            if groups[-1] and (len(groups[-1]) + 1) * target * len(examples[place].source.ids) > MOST_CELLS:
+                groups.append([])
+                target = len(examples[place].target or ())
+            groups[-1].append(place)
+    return groups
 
 
 def _of_batch(model: Model, batch: Batch) -> dict[str, list[float]]:
@@ -109,25 +158,25 @@ def _of_batch(model: Model, batch: Batch) -> dict[str, list[float]]:
     seen = _Observed([], [], [])
     watched = model.with_normaliser(Observed(model.attention.normaliser, seen.tell))
     with torch.no_grad():
-        memory, state = watched.begin(batch.sources[0])
-    assert isinstance(memory, Memory)
+        memory, state = _begun(watched, batch)
     keys, values, *starts = (
         tensor.detach().clone().requires_grad_()  # apart, where they are the same
         for tensor in (memory.keys, memory.values, *(part for layer in state.layers for part in layer))
     )
     width = len(state.layers[0])
     layers = tuple(type(layer)(*starts[width * n : width * (n + 1)]) for n, layer in enumerate(state.layers))
-    chosen = target_logs(watched, batch, memory._replace(keys=keys, values=values), state._replace(layers=layers))
-    # Sentences do not touch each other, so the gradient of the sum is each one's own.
-    found = _gradients(-chosen.sum(), [*seen.scores, *seen.weights, values, *starts])
+    with torch.backends.cudnn.flags(enabled=False):  # cuDNN has no gradients of RNNs in evaluation mode
+        chosen = target_logs(watched, batch, memory._replace(keys=keys, values=values), state._replace(layers=layers))
+        # Sentences do not touch each other, so the gradient of the sum is each one's own.
+        found = _gradients(-chosen.sum(), [*seen.scores, *seen.weights, values, *starts])
     calls = len(seen.scores)
     norms = {
         "gradient_scores": _norm(found[:calls]),
         "gradient_weights": _norm(found[calls : 2 * calls]),
         "gradient_context": _norm(found[2 * calls : 2 * calls + 1]),
-        "gradient_state": _norm(found[2 * calls + 1 :]),
+        "gradient_state": _norm(found[2 * calls + 1 :]) * _starts_from_source(model, batch),
     }
-    rows = _rows_about_words(batch.target.mask.cpu(), model.row_convention)
+    rows = _about_words(batch.target.mask.cpu(), model.row_convention)
     weights, masks = torch.cat(seen.weights, 1).detach().cpu().double(), torch.cat(seen.masks, 1).cpu()
     scores = torch.cat(seen.scores, 1).detach().cpu().double() / model.attention.normaliser.temperature
     both = norms["gradient_context"] + norms["gradient_state"]
@@ -152,11 +201,25 @@ def _norm(gradients: Sequence[Tensor]) -> Tensor:
     return torch.stack([gradient.cpu().double().flatten(1).square().sum(1) for gradient in gradients]).sum(0).sqrt()
 
 
-def _rows_about_words(mask: Tensor, convention: str) -> Tensor:
-    """Target mask (B, T) -> bool (B, T): the steps whose rows are about a word, see `Alignment.links`."""
-    if convention == "input":
-        return mask & (torch.arange(mask.shape[1]) > 0)
-    return torch.nn.functional.pad(mask[:, 1:], (0, 1), value=False)
+def _starts_from_source(model: Model, batch: Batch) -> bool:
+    """Whether the decoder's first state is made of anything that the encoder knows."""
+    with torch.no_grad():
+        encoded = model.encode(batch.sources[0])
+    values = encoded.values.clone().requires_grad_()
+    last = tuple(type(state)(*(part.clone().requires_grad_() for part in state)) for state in encoded.last)
+    parts = [part for layer in model.decoder.start(encoded._replace(values=values, last=last)) for part in layer]
+    known = [values, *(part for state in last for part in state)]
+    asked = [part.sum() for part in parts if part.requires_grad]
+    return bool(asked) and any(its is not None for its in torch.autograd.grad(asked, known, allow_unused=True))
+
+
+def _about_words(mask: Tensor, convention: str) -> Tensor:
+    """Target mask (B, T) -> bool (B, T): the steps whose rows are about a word."""
+    found = torch.zeros_like(mask)
+    for row, steps in zip(found, mask.sum(1).tolist(), strict=True):
+        about = rows_about_words(steps, convention)
+        row[about.start : about.stop] = True
+    return found
 
 
 def _spread(weights: Tensor, masks: Tensor, rows: Tensor) -> dict[str, list[float]]:

@@ -94,8 +94,12 @@ def _halves(target: Tokens, answer: Tokens, finished: bool) -> _Halves:
 def _repeated(tokens: Tokens) -> float:
     """Of the threes in the second half, the share that stood before."""
     threes = [tuple(tokens[place : place + 3]) for place in range(len(tokens) - 2)]
-    late = range(len(threes) // 2, len(threes))
-    return sum(threes[place] in threes[:place] for place in late) / len(late) if late else 0.0
+    middle = len(threes) // 2
+    before, repeated = set(threes[:middle]), 0
+    for three in threes[middle:]:
+        repeated += three in before
+        before.add(three)
+    return repeated / (len(threes) - middle) if threes else 0.0
 
 
 def own_answers(

@@ -9,13 +9,12 @@ import torch
 from heedful.attention.interventions import Observed
 from heedful.data.batches import Example, collate
 from heedful.data.codec import Encoded
-from heedful.data.split import spread
 from heedful.data.vocabulary import Vocabulary
 from heedful.diagnosis.subject import Subject
 from heedful.predictor import to_device
 
 LOOKED_AT = 16
-"""Sentences, from the shortest to the longest."""
+"""Sentences, at even distances from the shortest to the longest, both of these among them."""
 
 
 def padding(subject: Subject) -> dict[str, float]:
@@ -28,7 +27,8 @@ def padding(subject: Subject) -> dict[str, float]:
     - ``other_answers``: the share of sentences whose greedy answer is another.
     """
     examples = sorted(subject.examples(), key=lambda example: len(example.source.ids))
-    looked_at = spread(examples, LOOKED_AT)
+    count = min(LOOKED_AT, len(examples))
+    looked_at = [examples[round(place * (len(examples) - 1) / max(count - 1, 1))] for place in range(count)]
     together = [*looked_at, _longer(looked_at[-1])]
     logs, shares = _forced(subject, together)
     alone = [_forced(subject, [example])[0][0] for example in looked_at]
@@ -59,9 +59,9 @@ def _forced(subject: Subject, examples: Sequence[Example]) -> tuple[list[torch.T
     """Log-probabilities of each example's target tokens, and the largest share of a row of its weights on padding."""
     batch = to_device(collate(examples), next(subject.model.parameters()).device)
     seen: list[torch.Tensor] = []
-    model = subject.model
-    if model.attention is not None:
-        model = model.with_normaliser(Observed(model.attention.normaliser, lambda *parts: seen.append(parts[-1])))
+    assert subject.model.attention is not None
+    own = subject.model.attention.normaliser
+    model = subject.model.with_normaliser(Observed(own, lambda *parts: seen.append(parts[-1])))
     with torch.inference_mode():
         logs, _ = model.force(batch)
         weights = torch.cat(seen, dim=1)

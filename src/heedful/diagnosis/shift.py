@@ -12,11 +12,13 @@ import torch
 from heedful.alignment import Alignment
 from heedful.answers import Prediction
 from heedful.data.batches import Example
+from heedful.data.split import spread
 from heedful.diagnosis import thresholds as at
 from heedful.diagnosis.subject import Subject
 
-MOST_CHANGED = 3000
-"""Sentences with a word replaced; where sources are long, fewer of them are looked at."""
+MOST_TOKENS = 300_000
+"""Source and target tokens of all sentences with a word replaced; 64 pairs of 47 words on both sides are within it. Of
+pairs for which it is too little, not every word is replaced, but of every pair some are."""
 
 Needed = Mapping[int, frozenset[int]]
 """Target word -> the source words that it is about; target words of which nothing is known are not there."""
@@ -29,18 +31,18 @@ def needed(subject: Subject, forced: Sequence[Prediction], *, seed: int = 1) -> 
     2016, section 3, with a word in its place). The target word whose log-probability falls by at least
     `thresholds.NEEDED` nats, and by more than twice as much as by the replacing of any other source word, needs the
     replaced one. This tells of the word that is *written*, whatever the convention of rows is said to be.
+
+    Of long pairs only some source words are replaced, at even distances: see `MOST_TOKENS`.
     """
     draw = random.Random(seed)
     examples = subject.examples()
     known = [token for example in examples for token, place in zip(*example.source[:2], strict=True) if place]
     changed, about = [], []
-    for example in examples:
-        if len(changed) >= MOST_CHANGED:
-            break
+    for example, asked in zip(examples, _asked(examples), strict=True):
         ids, positions, _ = example.source
         for column, place in enumerate(positions):
             others = [token for token in draw.choices(known, k=8) if token != ids[column]]
-            if place and others:
+            if column in asked and others:
                 source = example.source._replace(ids=[*ids[:column], others[0], *ids[column + 1 :]])
                 changed.append(Example(source, example.target, len(about)))
                 about.append((example.index, place - 1))
@@ -53,6 +55,21 @@ def needed(subject: Subject, forced: Sequence[Prediction], *, seed: int = 1) -> 
             own = np.array(forced[pair].token_scores[:-1])
             falls[pair][:, word] = own - row[: len(own)]
     return [_clear(matrix) for matrix in falls]
+
+
+def _asked(examples: Sequence[Example]) -> list[frozenset[int]]:
+    """The columns of each example whose words are replaced. What short pairs leave of their share, longer ones get."""
+    sizes = [len(example.source.ids) + len(example.target or ()) for example in examples]
+    words = [[column for column, place in enumerate(example.source.positions) if place] for example in examples]
+    order = sorted(range(len(examples)), key=lambda number: sizes[number] * len(words[number]))
+    found = [frozenset[int]()] * len(examples)
+    left = MOST_TOKENS
+    for done, number in enumerate(order):
+        share = left // (len(order) - done)
+        chosen = spread(words[number], max(1, share // sizes[number]))
+        left = max(0, left - sizes[number] * len(chosen))
+        found[number] = frozenset(chosen)
+    return found
 
 
 def _clear(falls: np.ndarray) -> Needed:

@@ -42,16 +42,16 @@ class Subject:
         settings = self.settings.model_copy(update={"attention_temperature": None, "beam": 1})
         return Predictor(model or self.model, self.codec, settings, normalisation=self.normalisation)
 
-    def forced(self, normaliser: Normaliser | None = None) -> list[Prediction]:
+    def forced(self, normaliser: Normaliser | None = None, *, with_alignment: bool = True) -> list[Prediction]:
         """Each pair's target under teacher forcing, with another normaliser in the attention if one is given."""
         model = self.model if normaliser is None else self.model.with_normaliser(normaliser)
-        return self.predictor(model).force(self.pairs, batch_size=self.batch_size, progress=self.progress)
+        return self.predictor(model).force(
+            self.pairs, batch_size=self.batch_size, with_alignment=with_alignment, progress=self.progress
+        )
 
     def answered(self) -> list[Prediction]:
-        """The greedy answer to each source."""
-        answers = self.predictor().predict(
-            self.pairs, batch_size=self.batch_size, with_alignment=True, progress=self.progress
-        )
+        """The greedy answer to each source, without its alignment."""
+        answers = self.predictor().predict(self.pairs, batch_size=self.batch_size, progress=self.progress)
         return [best for best, *_ in answers]
 
     def examples(self) -> list[Example]:
@@ -63,10 +63,16 @@ class Subject:
             for index, pair in enumerate(self.pairs)
         ]
 
-    def batches(self, examples: Sequence[Example]) -> Iterator[tuple[Batch, list[Example]]]:
-        """Any examples as batches, on the model's device."""
+    def batches(
+        self, examples: Sequence[Example], groups: Sequence[Sequence[int]] | None = None
+    ) -> Iterator[tuple[Batch, list[Example]]]:
+        """Any examples as batches, on the model's device.
+
+        Args:
+            groups: the places of each batch's members; by default as in prediction.
+        """
         device = next(self.model.parameters()).device
-        for places in in_order(examples, self.batch_size):
+        for places in in_order(examples, self.batch_size) if groups is None else groups:
             members = [examples[place] for place in places]
             yield to_device(collate(members), device), members
             if self.progress is not None:

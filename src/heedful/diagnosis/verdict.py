@@ -11,6 +11,9 @@ from heedful.diagnosis.advice import ADVICE, DETAILS, SAYS
 
 Numbers = Mapping[str, float]
 
+STRONGEST = 100.0
+"""What a strength is at most: a number that is next to 0 where it must not be is any number of times beyond."""
+
 
 class Evidence(NamedTuple):
     """One number that spoke for a verdict.
@@ -19,7 +22,8 @@ class Evidence(NamedTuple):
         measure: its name among the measures.
         value: what was measured.
         limit: where the fault begins, ``"<= 0.001"``.
-        strength: how far beyond: 1 at the limit, 2 where it is twice as clear; below 1 it is short of the limit.
+        strength: how far beyond: 1 at the limit, 2 where it is twice as clear, at most `STRONGEST`; below 1 it is short
+            of the limit.
     """
 
     measure: str
@@ -52,8 +56,7 @@ class Verdict:
 def _at_most(name: str, limit: float) -> Callable[[Numbers], Evidence]:
     def look(numbers: Numbers) -> Evidence:
         value = numbers.get(name, float("nan"))
-        strength = limit / max(value, 1e-12) if value == value else 0.0
-        return Evidence(name, value, f"<= {limit:g}", strength)
+        return Evidence(name, value, f"<= {limit:g}", _strength(limit / max(value, 1e-12)))
 
     return look
 
@@ -61,7 +64,7 @@ def _at_most(name: str, limit: float) -> Callable[[Numbers], Evidence]:
 def _at_least(name: str, limit: float) -> Callable[[Numbers], Evidence]:
     def look(numbers: Numbers) -> Evidence:
         value = numbers.get(name, float("nan"))
-        return Evidence(name, value, f">= {limit:g}", max(value, 0.0) / limit if value == value else 0.0)
+        return Evidence(name, value, f">= {limit:g}", _strength(value / limit))
 
     return look
 
@@ -71,10 +74,14 @@ def _near_one(name: str, limit: float) -> Callable[[Numbers], Evidence]:
 
     def look(numbers: Numbers) -> Evidence:
         value = numbers.get(name, float("nan"))
-        strength = (1 - limit) / max(1 - value, 1e-12) if value == value else 0.0
-        return Evidence(name, value, f">= {limit:g}", strength)
+        return Evidence(name, value, f">= {limit:g}", _strength((1 - limit) / max(1 - value, 1e-12)))
 
     return look
+
+
+def _strength(ratio: float) -> float:
+    """From 0, which NaN is too, to `STRONGEST`."""
+    return min(max(ratio, 0.0), STRONGEST) if ratio == ratio else 0.0
 
 
 class Rule(NamedTuple):
@@ -124,6 +131,12 @@ long answers, only where all else is well.
 """
 
 
+def _something(numbers: Numbers) -> bool:
+    """Whether any number is known that speaks of attention on real positions."""
+    looks = (look for rule in RULES if rule.name != "padding_leak" for look in (*rule.every, *rule.any_of))
+    return any(value == value for value in (look(numbers).value for look in looks))
+
+
 def judge(numbers: Numbers, *, pairs: int) -> Verdict:
     """The first of `RULES` whose numbers are all beyond their limits.
 
@@ -131,14 +144,17 @@ def judge(numbers: Numbers, *, pairs: int) -> Verdict:
     "low". Of healthy attention it is "high" where no rule is farther than half of the way to its limits, "medium" where
     none is farther than four fifths. With fewer than `thresholds.FEW_PAIRS` pairs it is always "low".
 
+    It is "not_enough" with fewer than `thresholds.FEWEST_ALIGNMENTS` pairs, and where nothing but padding could be
+    measured.
+
     Args:
         numbers: the measures by their names; NaN is no evidence.
         pairs: how many pairs of three source words and more they were measured on.
     """
-    if pairs < at.FEWEST_ALIGNMENTS:
-        return Verdict("not_enough", "low", SAYS["not_enough"], (), (), ADVICE["not_enough"])
     looks = [(rule.name, *rule.look(numbers)) for rule in RULES]
     found = [(name, strength, seen) for name, strength, seen in looks if strength >= 1]
+    if pairs < at.FEWEST_ALIGNMENTS or not (found or _something(numbers)):
+        return Verdict("not_enough", "low", SAYS["not_enough"], (), (), ADVICE["not_enough"])
     if found:
         (name, strength, seen), *others = found
         sure = "high" if strength >= 2 else "medium" if strength >= 1.25 else "low"

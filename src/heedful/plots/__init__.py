@@ -1,6 +1,17 @@
 """Ways to look at an alignment."""
 
-from heedful.plots.heatmap import MissingGlyphWarning, draw, save, save_many
+from heedful.plots.heatmap import MissingGlyphWarning, SmallCellsWarning, draw, save, save_many
 from heedful.plots.report import Entry, Map, Report, load_report, save_report
 
-__all__ = ["Entry", "Map", "MissingGlyphWarning", "Report", "draw", "load_report", "save", "save_many", "save_report"]
+__all__ = [
+    "Entry",
+    "Map",
+    "MissingGlyphWarning",
+    "Report",
+    "SmallCellsWarning",
+    "draw",
+    "load_report",
+    "save",
+    "save_many",
+    "save_report",
+]

@@ -29,6 +29,17 @@ SUFFIXES = (".png", ".svg")
 _saving = threading.Lock()
 
 
+MOST_TOKENS = 1_000
+"""Rows or columns of a picture in a file: of more each would be three pixels wide or fewer."""
+
+_LEAST_CELL = 10
+"""Pixels; letters take half of it."""
+
+
+class SmallCellsWarning(UserWarning):
+    """A picture has so many rows or columns that its labels cannot be read."""
+
+
 class MissingGlyphWarning(UserWarning):
     """No installed font has some of the characters; they are shown as boxes (an SVG keeps them as text)."""
 
@@ -67,7 +78,11 @@ def save(alignment: Alignment, path: str | os.PathLike[str], *, title: str | Non
     Raises:
         DataError: another suffix, or no such theme.
         RunError: the file cannot be written.
-        SizeError: there is no row or no column to draw.
+        SizeError: there is no row or no column to draw, or more than 1,000.
+
+    Warns:
+        MissingGlyphWarning: names the characters that no installed font has.
+        SmallCellsWarning: cells are below 10 pixels, as with more than about 340 rows or columns, or on a full page.
     """
     save_many([alignment], path, titles=[title], theme=theme)
 
@@ -96,7 +111,10 @@ def save_many(
     titles = [None] * len(alignments) if titles is None else titles
     if len(titles) != len(alignments):
         raise SizeError(f"{path}: expected {len(alignments)} titles, got {len(titles)}")
+    for alignment in alignments:
+        _check_not_too_large(alignment, path)
     figure, missing = _page(alignments, titles, columns=columns, theme=theme)
+    _warn_of_small_cells(alignments, figure, path)
     replace_atomically(path, lambda temporary: _write(figure, temporary, suffix[1:]))
     if suffix == ".png":  # whoever shows an SVG finds fonts of their own
         _warn_of(missing)
@@ -115,11 +133,16 @@ def _write(figure: Figure, path: str, kind: str) -> None:
         figure.savefig(
             path,
             format=kind,
-            dpi=min(200, 3600 / max(figure.get_size_inches())),  # more pixels take seconds and show no more
+            dpi=_resolution(figure),
             bbox_inches="tight",  # the margins are an estimate, the labels' real widths decide
             pad_inches=0.1,
             metadata={"Date": None} if kind == "svg" else None,
         )
+
+
+def _resolution(figure: Figure) -> float:
+    """Pixels an inch; more of them take seconds and show no more."""
+    return min(200.0, 3600 / max(figure.get_size_inches()))
 
 
 def _cell_of(axes: Axes, alignment: Alignment) -> float:
@@ -238,6 +261,27 @@ def _mark(axes: Axes, peaks: Sequence[tuple[int, int]], *, size: float, edge: st
 def _check_not_empty(alignment: Alignment) -> None:
     if not alignment.weights.size:
         raise SizeError(f"heat map: expected at least one row and one column, got {alignment.weights.shape}")
+
+
+def _check_not_too_large(alignment: Alignment, path: str | os.PathLike[str]) -> None:
+    rows, columns = alignment.weights.shape
+    if max(rows, columns) > MOST_TOKENS:
+        raise SizeError(
+            f"{path}: a picture holds at most {MOST_TOKENS:,} rows or columns, got {rows:,} rows and {columns:,} "
+            "columns; write a report (.html)"
+        )
+
+
+def _warn_of_small_cells(alignments: Sequence[Alignment], figure: Figure, path: str | os.PathLike[str]) -> None:
+    pixels = min(measure(one, None).cell for one in alignments) * _resolution(figure)
+    if pixels < _LEAST_CELL:
+        tokens = max(max(one.weights.shape) for one in alignments)
+        warnings.warn(
+            f"{path}: cells are {pixels:.0f} pixels wide, with up to {tokens:,} tokens a side, and labels too small to "
+            f"read, which takes {_LEAST_CELL}; draw fewer maps or tokens, or write a report (.html)",
+            SmallCellsWarning,
+            stacklevel=3,
+        )
 
 
 def _families(alignments: Sequence[Alignment], titles: Sequence[str | None]) -> tuple[list[str], str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
@@ -48,7 +49,7 @@ def parts_of(model: Model) -> dict[str, Any]:
 
 
 def collect(model: Model, source: Source, symbols: Sequence[int]) -> tuple[list[Tensors], float]:
-    """The quantities of each step that writes one of `symbols`, by name, without a batch axis.
+    """The quantities of the last steps that write `symbols`, by name, without a batch axis.
 
     Args:
         model: in evaluation mode, of the precision that is wanted.
@@ -56,20 +57,22 @@ def collect(model: Model, source: Source, symbols: Sequence[int]) -> tuple[list[
         symbols: the ids of y_1 .. y_N.
 
     Returns:
-        The steps, and by how much their log-probabilities differ at most from those of `Model.distributions`.
+        The last step and the one before it, if there is one, and by how much the log-probabilities of all steps differ
+        at most from those of `Model.distributions`.
     """
     batch = collate([Example(source, list(symbols), 0)])
+    steps: deque[Tensors] = deque(maxlen=2)
+    differences: list[Tensor] = []
     with torch.inference_mode():
+        forced, _ = model.distributions(batch)
         encoded, shared = _source(model, batch.sources[0])
         memory, state = model.decoder.begin(encoded)
-        steps, logs = [], []
-        for symbol in (Vocabulary.START, *symbols[:-1]):
+        for symbol, expected in zip((Vocabulary.START, *symbols[:-1]), forced[0], strict=True):
             values, state = _step(model, torch.tensor([[symbol]]), memory, state)
-            logs.append(torch.log_softmax(values["logits"], dim=-1))
+            differences.append((torch.log_softmax(values["logits"], dim=-1) - expected).abs().max())
             keys = {"keys": values.pop("keys")} if "keys" in values else {}
             steps.append({**shared, **keys, **values})
-        forced, _ = model.distributions(batch)
-        return steps, float((torch.stack(logs) - forced[0]).abs().max())
+    return list(steps), float(torch.stack(differences).max())
 
 
 def _end(layer: int, layers: int) -> str:

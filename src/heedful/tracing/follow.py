@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from heedful.data.codec import Encoded
+from heedful.data.vocabulary import Vocabulary
 from heedful.model import Model
 from heedful.tracing.collect import collect, parts_of
 from heedful.tracing.equations import descriptions
@@ -53,21 +54,18 @@ def follow(
         notes: what a person should know.
         dtype: the precision of `model`.
     """
-    steps, difference = collect(model, source, symbols[:step])
-    traced = [{name: tensor.numpy() for name, tensor in values.items()} for values in steps]
+    traced, difference = _last_two(model, source, symbols[:step])
     weights = {letter: tensor.detach().numpy() for letter, tensor in letters_of(model).items()}
     parts: dict[str, Any] = {**parts_of(model), "step": step, "weights": tuple(weights)}
     again = recompute(parts, traced[-1], weights, before=traced[-2] if step > 1 else None)
     known = descriptions(parts)
     read = "(start)" if step == 1 else target[step - 2]
     known["previous symbol"] = known["previous symbol"]._replace(equation=f"{read}, the symbol before")
-    wrote, chance = symbols[step - 1], float(traced[-1]["probabilities"][symbols[step - 1]])
-    traced[-1]["written symbol"] = np.array(wrote)
-    known["written symbol"] = Description(OUTPUT, "y_t", f"{target[step - 1]}, whose probability is {chance:.3g}", "")
+    traced[-1]["written symbol"] = np.array(symbols[step - 1])
+    known["written symbol"] = _written(target[step - 1], symbols[step - 1], traced[-1]["probabilities"])
     quantities = []
     for name, value in traced[-1].items():
         description = known.get(name) or Description("Other", name, name, "")
-        axes = _axes(name, value, source.labels, vocabulary)
         quantities.append(
             Quantity(
                 name=name,
@@ -76,7 +74,7 @@ def follow(
                 source=description.source,
                 section=description.section,
                 value=value,
-                axes=axes,
+                axes=_axes(name, value, source.labels, vocabulary),
                 recomputed=None if name not in again else np.asarray(again[name], np.float64),
             )
         )
@@ -93,6 +91,17 @@ def follow(
         forced_difference=difference,
         notes=tuple(notes),
     )
+
+
+def _last_two(model: Model, source: Encoded, symbols: Sequence[int]) -> tuple[list[dict[str, Array]], float]:
+    """Of `collect`, this step and the one before as arrays; the others are let go."""
+    steps, difference = collect(model, source, symbols)
+    return [{name: tensor.numpy() for name, tensor in values.items()} for values in steps[-2:]], difference
+
+
+def _written(word: str, symbol: int, probabilities: Array) -> Description:
+    whose = " (unknown: the unknown symbol's)" if symbol == Vocabulary.UNKNOWN else ""
+    return Description(OUTPUT, "y_t", f"{word}, whose probability is {float(probabilities[symbol]):.3g}{whose}", "")
 
 
 _OVER_SOURCE = {

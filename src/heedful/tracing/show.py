@@ -19,6 +19,7 @@ from heedful.tracing.trace import Array, Quantity, Trace
 
 WIDTH = 100
 BEST = 6
+_OVER_VOCABULARY = ("logits", "probabilities")
 _WHOLE = 16 + 7 + 2  # labelled numbers that are not cut
 _OUTSIDE_BRACKETS = re.compile(r"; (?![^\[]*\])")
 
@@ -81,11 +82,12 @@ def _quantity(trace: Trace, quantity: Quantity, digits: int) -> list[str]:
     return [
         *(("    " if number else "") + part for number, part in enumerate(_OUTSIDE_BRACKETS.split(equation))),
         f"  [{about}]",
-        *_numbers(quantity.value, quantity.axes, digits),
+        *_numbers(quantity.value, quantity.axes, digits, best=quantity.name in _OVER_VOCABULARY),
     ]
 
 
-def _numbers(value: Array, axes: Sequence[tuple[str, ...] | None], digits: int) -> list[str]:
+def _numbers(value: Array, axes: Sequence[tuple[str, ...] | None], digits: int, *, best: bool = False) -> list[str]:
+    """The lines of a table; of a labelled row all in order, or only the largest, best first."""
     labels = axes[0] if value.ndim else None
     write = _writer(value, digits)
     if value.ndim == 0:
@@ -94,7 +96,7 @@ def _numbers(value: Array, axes: Sequence[tuple[str, ...] | None], digits: int) 
         return [_row(value, write)]
     if value.ndim == 1 and labels is not None:
         order: Sequence[int] = range(len(labels))
-        if _is_vocabulary(labels):
+        if best:
             order = np.argsort(-value, kind="stable")[:BEST].tolist()
         lines = _labelled([labels[place] for place in order], [write(value[place].item()) for place in order])
         if len(order) > _WHOLE and value.dtype.kind == "f":  # it may be among those that are cut
@@ -105,10 +107,6 @@ def _numbers(value: Array, axes: Sequence[tuple[str, ...] | None], digits: int) 
     wide = max(map(_columns, names), default=0)
     rows = [f"    {_pad(name, wide)}{_row(row, write)}" for name, row in zip(names, value, strict=True)]
     return ["    ..." if row == "..." else row for row in _cut(rows, 5, 2)]
-
-
-def _is_vocabulary(labels: Sequence[str]) -> bool:
-    return labels[0] == "(pad)"
 
 
 def _row(row: Array, write: Callable[[float], str]) -> str:

@@ -18,7 +18,7 @@ from heedful.data.split import split, spread
 from heedful.errors import DataError, RecipeError, RunError
 from heedful.model import Model
 from heedful.notes import few, skipped
-from heedful.recipes import DataRecipe, Recipe, load
+from heedful.recipes import DataRecipe, Recipe, TrainRecipe, load
 from heedful.recipes.load import Settings
 from heedful.runs import load_description, make_model, prepare_folder, save_description, save_recipe
 from heedful.training.checkpoint import Store
@@ -73,6 +73,7 @@ def train(
         accelerator.wait_for_everyone()
         _report_sizes(train_pairs, dev_pairs, codec, reporter)
         _report_rarity(train_pairs, codec, reporter)
+        _report_guide(links, recipe, reporter)
         loop = _loop(recipe, codec, model, Path(out), train_pairs, examples, dev_pairs, accelerator, reporter)
         if resume:
             loop.restore()
@@ -242,6 +243,15 @@ def _report_rarity(pairs: Sequence[Pair], codec: Codec, reporter: Reporter) -> N
             f"warning: {once:,} of {len(counts):,} target symbols occur only once; is data.target_tokens right? "
             f"The first target is {pairs[0].target!r}, cut into {codec.target_tokeniser.split(pairs[0].target or '')}"
         )
+
+
+def _report_guide(links: object, recipe: Recipe, reporter: Reporter) -> None:
+    """One of the two that guided attention needs is of no effect without the other."""
+    weight, usual = recipe.train.guided_attention, TrainRecipe.model_fields["guided_attention"].default
+    if links is not None and weight == 0:
+        reporter.message("warning: train.guided_attention is 0, so the links have no say")
+    elif links is None and weight not in (0, usual):
+        reporter.message("warning: train.guided_attention is of no effect without links")
 
 
 def _only_training(settings: Settings) -> Settings:

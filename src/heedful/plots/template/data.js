@@ -21,11 +21,27 @@ function unpack(text, size) {
 
 const ramps = { light: bytes(data.ramps.light), dark: bytes(data.ramps.dark) };
 
+const SEEN = /[\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\u{110bd}\u{110cd}\u{13430}-\u{1343f}]/u;
+const BLANK = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\ufffe\uffff]/u;
+const JOINER = /[\u200c\u200d]/u, SELECTOR = /[\u180b-\u180d\u180f\ufe00-\ufe0f\u{e0100}-\u{e01ef}]/u;
+const TAG = /[\u{e0020}-\u{e007f}]/u, FLAG = "\u{1f3f4}", JOINS = /[\p{L}\p{M}\p{S}]/u;
+const VIRAMA = /[\u094d\u09cd\u0a4d\u0acd\u0b4d\u0bcd\u0c4d\u0ccd\u0d4d\u0dca]/u;
+
+/** Whether the character between these two is not to be seen, or changes their order: see heedful.alignment.labels. */
+function hidden(before, char, after) {
+  if (JOINER.test(char)) return !(JOINS.test(before) && (JOINS.test(after) || VIRAMA.test(before)));
+  if (SELECTOR.test(char)) return !before;
+  if (TAG.test(char)) return !(before === FLAG || TAG.test(before));
+  return BLANK.test(char) && !SEEN.test(char);
+}
+
 /** The label with characters made visible that cannot be seen. */
 function shown(label) {
-  if (/^ +$/.test(label)) return "␣".repeat(label.length);
-  return label.replace(/[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\ufffe\uffff]/gu, (char) =>
-    "U+" + char.codePointAt(0).toString(16).toUpperCase().padStart(4, "0"));
+  const code = (char) => "U+" + char.codePointAt(0).toString(16).toUpperCase().padStart(4, "0");
+  const chars = Array.from(label);
+  if (/^\p{Zs}+$/u.test(label)) return chars.map((char) => (char === " " ? "␣" : code(char))).join("");
+  return chars.map((char, place) =>
+    hidden(chars[place - 1] ?? "", char, chars[place + 1] ?? "") ? code(char) : char).join("");
 }
 
 /** For each row of a map the word that its weights are about. */
@@ -53,6 +69,27 @@ function make(name, attributes = {}, ...children) {
   for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
   node.append(...children);
   return node;
+}
+
+const LONG = 240;
+
+/** A text; of a long one three lines, with a button for the rest. */
+function passage(text) {
+  const whole = make("bdi", { class: "text" }, text);
+  if (text.length <= LONG) return [whole];
+  whole.classList.add("cut");
+  const button = make("button", { type: "button", class: "whole", "aria-expanded": "false" }, "show all of it");
+  button.addEventListener("click", () => {
+    const cut = whole.classList.toggle("cut");
+    button.setAttribute("aria-expanded", String(!cut));
+    button.textContent = cut ? "show all of it" : "show three lines";
+  });
+  return [whole, button];
+}
+
+/** The beginning of a long text. */
+function brief(text) {
+  return text.length <= LONG ? text : Array.from(text).slice(0, LONG - 1).join("") + "…";
 }
 
 function makeSvg(name, attributes = {}, text = null) {

@@ -50,6 +50,7 @@ class HeatMap {
     this.stage = stage;
     this.readout = readout;
     this.drawn = false;
+    this.kept = null;
     this.place = null;
     this.others = []; // maps of the same size beside this one: they follow it
     this.rest();
@@ -63,8 +64,13 @@ class HeatMap {
     stage.addEventListener("keydown", (event) => this.key(event));
   }
 
+  /** Weights and row entropies, 0..255; kept while the map is drawn, for each move of the pointer asks them. */
   get levels() {
-    return unpack(this.map.weights, this.map.target.length * this.map.source.length);
+    if (this.kept) return this.kept;
+    const { weights, entropy, source, target } = this.map;
+    const levels = { weights: unpack(weights, target.length * source.length), entropy: unpack(entropy, target.length) };
+    if (this.drawn) this.kept = levels;
+    return levels;
   }
 
   /** Whether a cell of the other map has a counterpart here. */
@@ -91,14 +97,15 @@ class HeatMap {
 
   forget() {
     this.drawn = false;
+    this.kept = null;
     this.stage.replaceChildren();
   }
 
   cells() {
-    const { rows, columns, cell, left, top } = this.at, levels = this.levels;
+    const { rows, columns, cell, left, top } = this.at, levels = this.levels.weights;
     const canvas = make("canvas", { width: columns, height: rows, "aria-hidden": "true" });
     const image = new ImageData(columns, rows), ramp = ramps[theme()];
-    const most = stretched() ? Math.max(1, ...levels) : 255;
+    const most = stretched() ? levels.reduce((one, other) => Math.max(one, other), 1) : 255;
     levels.forEach((level, place) => {
       const from = 3 * Math.round((255 * level) / most);
       image.data.set([ramp[from], ramp[from + 1], ramp[from + 2], 255], 4 * place);
@@ -154,7 +161,7 @@ class HeatMap {
   bars() {
     const { rows, columns, cell, left, top, size } = this.at, group = makeSvg("g", { class: "bars" });
     const x = left + columns * cell + GAP, high = Math.min(7, cell - 6);
-    unpack(this.map.entropy, rows).forEach((level, row) => {
+    this.levels.entropy.forEach((level, row) => {
       const y = top + (row + 0.5) * cell - high / 2;
       group.append(makeSvg("rect", { class: "track", x, y, width: BAR, height: high, rx: 1 }));
       group.append(makeSvg("rect", { x, y, width: (BAR * level) / 255, height: high, rx: 1 }));
@@ -187,13 +194,13 @@ class HeatMap {
     if (lead) for (const other of this.others) other.go(row, column, false);
     if (!this.at || (this.place && this.place[0] === row && this.place[1] === column)) return;
     this.place = [row, column];
-    const { rows, columns } = this.at, map = this.map;
-    const weight = this.levels[row * columns + column] / 255, entropy = unpack(map.entropy, rows)[row] / 255;
+    const { columns } = this.at, map = this.map;
+    const { weights, entropy } = this.levels, weight = weights[row * columns + column] / 255;
     const said = make("span");
     said.append(
       make("bdi", { class: "token" }, shown(map.source[column])), ` (source ${column + 1}) → `,
       make("bdi", { class: "token" }, shown(rowLabels(map)[row])), ` (target ${row + 1}): weight `,
-      make("b", {}, weight.toFixed(3)), `, row entropy ${entropy.toFixed(2)}`,
+      make("b", {}, weight.toFixed(3)), `, row entropy ${(entropy[row] / 255).toFixed(2)}`,
       map.peaks[row] === column ? ", linked" : "");
     this.readout.replaceChildren(said);
     this.readout.classList.add("live");
@@ -227,7 +234,8 @@ class HeatMap {
 
   /** The same numbers as a table: for screen readers, and to copy. */
   table() {
-    const { source, target } = this.map, levels = this.levels, columns = source.length, labels = rowLabels(this.map);
+    const { source, target } = this.map, columns = source.length, labels = rowLabels(this.map);
+    const levels = this.levels.weights;
     const cell = (text, scope) => make("th", { scope }, make("bdi", {}, shown(text)));
     const head = make("tr", {}, make("td"), ...source.map((label) => cell(label, "col")));
     const rows = target.map((_, row) => make("tr", {}, cell(labels[row], "row"),

@@ -6,7 +6,7 @@ const choice = document.getElementById("theme"), stretch = document.getElementBy
 const system = matchMedia("(prefers-color-scheme: dark)");
 const CHUNK = 24;
 const meanings = new Map([
-  ["score", "what the model thinks of the whole target, in nats; the higher the better"],
+  ["score", "how likely the model finds the target: its log-probability in nats, by default divided by its length; the nearer to 0 the better"],
   ["difference", "how far the two maps of a pair are apart: 0 the same, 1 nothing in common"],
   ...data.measures,
 ]);
@@ -37,9 +37,15 @@ function keys() {
   return found;
 }
 
+/** What a fact at the head means, where its name does not say it. */
+function about(name) {
+  return name.split(",")[0] !== "signature" ? {} : { title: "forced: the targets are given, and the model is made to write " +
+    "them; otherwise they are its own answers, found by a search with these settings" };
+}
+
 function head() {
   document.getElementById("facts").append(...data.facts.map(([name, value]) =>
-    make("div", {}, make("dt", {}, name), make("dd", {}, value))));
+    make("div", {}, make("dt", about(name), name), make("dd", about(name), value))));
   if (!data.measures.length) document.getElementById("checks").remove();
   sort.append(...[...by.keys()].map((name) => make("option", { value: name }, name.replaceAll("_", " "))));
   of.append(...captions.map((caption) => make("option", { value: caption }, caption || "map")));
@@ -113,10 +119,11 @@ function more() {
 
 function card(pair) {
   const id = `pair-${pair.line}`, drawn = [];
-  const title = make("h2", { id }, make("span", { class: "line" }, `line ${pair.line}`), " ", make("bdi", {}, pair.source));
-  const node = make("article", { class: "pair", "aria-labelledby": id }, title);
+  const [source, ...button] = passage(pair.source);
+  const title = make("h2", { id }, make("span", { class: "line" }, `line ${pair.line}`), " ", source);
+  const node = make("article", { class: "pair", "aria-labelledby": id }, title, ...button);
   if (pair.given !== null && pair.maps.some((map) => map.text !== pair.given)) {
-    node.append(make("p", { class: "given" }, "given target: ", make("bdi", {}, pair.given)));
+    node.append(make("p", { class: "given" }, "given target: ", ...passage(pair.given)));
   }
   const value = by.get(sort.value)(pair);
   if (!["line", "score", "source length", "target length"].includes(sort.value)) {
@@ -131,14 +138,14 @@ function card(pair) {
 function part(pair, map, drawn) {
   const readout = make("p", { class: "readout", "aria-live": "polite" });
   const stage = make("div", { class: "stage", tabindex: "0", role: "application", "aria-roledescription": "heat map",
-    "aria-label": `Heat map: ${pair.source} → ${map.text}. ${map.target.length} rows, ${map.source.length} columns.` });
+    "aria-label": `Heat map: ${brief(pair.source)} → ${brief(map.text)}. ${map.target.length} rows, ${map.source.length} columns.` });
   const box = make("div", { class: "scroll" }, stage);
   const heatmap = new HeatMap(map, { stage, readout });
   drawn.push({ box, heatmap });
   const caption = make("figcaption", {});
   if (map.caption) caption.append(make("span", { class: "caption" }, map.caption), " ");
-  caption.append(make("bdi", { class: "text" }, map.text));
-  if (map.score !== null) caption.append(" ", make("span", { class: "score" }, `score ${figure(map.score, 3)}`));
+  caption.append(...passage(map.text));
+  if (map.score !== null) caption.append(" ", make("span", { class: "score", title: meanings.get("score") }, `score ${figure(map.score, 3)}`));
   const checks = make("details", {}, make("summary", {}, "Checks"), make("ul", { class: "checks" },
     ...names.map((name, place) => make("li", name === sort.value ? { class: "lit" } : {},
       make("span", {}, name.replaceAll("_", " ")), " ", make("b", {}, figure(map.measures[place]))))));
@@ -190,6 +197,7 @@ head();
 of.value = captions[0] ?? "";
 summary();
 document.getElementById("about").open = matchMedia("(min-width: 900px)").matches;
+document.getElementById("made").open = matchMedia("(min-width: 640px)").matches;
 for (const control of [find, sort]) control.addEventListener("input", show);
 of.addEventListener("input", () => { summary(); show(); });
 order.addEventListener("click", () => {
