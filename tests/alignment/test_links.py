@@ -163,3 +163,8 @@ def test_other_than_wa_is_refused_with_its_place_and_column(tmp_path: Path, line
         read_wa(path)
     assert str(error.value).startswith(f"{path}:2: ")
     assert says in str(error.value)
+
+
+def test_a_name_that_no_file_can_have():
+    with pytest.raises(DataError, match=r"'a\\x00b': cannot be read"):
+        read_links("a\0b")

@@ -207,7 +207,8 @@ def test_lines_without_their_tags(cli, tmp_path):
 
 def test_pictures(refused, run, tmp_path):
     two = write_pairs(tmp_path / "two.tsv", [("abc", "A B C"), ("de", "D E")])
-    assert "got the suffix '.gif'" in refused("align", run, two, "--plot", tmp_path / "map.gif")
+    message = refused("align", run, two, "--plot", tmp_path / "map.gif")
+    assert f"{tmp_path / 'map.gif'}: expected a name with one of .png, .svg" in message
     for line in (0, 3, -1):
         assert "must be from 1 to 2" in refused("align", run, two, "--plot", tmp_path / "map.png", "--line", line)
     message = refused("align", run, two, "--plot", tmp_path / "nowhere" / "map.png")

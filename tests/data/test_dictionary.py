@@ -36,3 +36,8 @@ def test_a_file_that_cannot_be_read(tmp_path):
     for path in (tmp_path / "nowhere.tsv", tmp_path):
         with pytest.raises(DataError, match="dictionary: "):
             read_dictionary(path)
+
+
+def test_a_name_that_no_file_can_have():
+    with pytest.raises(DataError, match=r"'a\\x00b': cannot be read"):
+        read_dictionary("a\0b")

@@ -153,4 +153,4 @@ def test_a_picture_and_matrices_and_links_are_all_written(run, cli, tmp_path):
     assert (tmp_path / "map.svg").read_bytes() == (tmp_path / "same.svg").read_bytes() != b""
     gone = cli("align", run, path, "--plot", tmp_path / "nowhere" / "map.svg")
     assert (gone.code, gone.out) == (2, b"")
-    assert f"{tmp_path / 'nowhere' / 'map.svg'}: cannot be written" in gone.err
+    assert f"{tmp_path / 'nowhere' / 'map.svg'}: there is no folder" in gone.err

@@ -148,6 +148,8 @@ def placed_lines(path: str | os.PathLike[str]) -> list[tuple[str, str]]:
         raise DataError(f"{name}: expected a whole gzip file, got a damaged one: {error}") from error
     except OSError as error:
         raise DataError(f"{name}: cannot be read: {error.strerror or error}") from error
+    except ValueError as error:  # a name that no file can have
+        raise DataError(f"{name!r}: cannot be read: {error}") from None
     return decoded_lines(data, name)
 
 

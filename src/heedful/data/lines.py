@@ -29,6 +29,8 @@ def read_lines(path: str) -> list[bytes]:
         raise DataError(f"no such file: {path!r}") from None
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
+    except ValueError as error:  # a name that no file can have
+        raise DataError(f"{path!r}: cannot be read: {error}") from None
     if data.startswith(b"\x1f\x8b"):
         try:
             data = gzip.decompress(data)
