@@ -111,9 +111,8 @@ def _of_rows(weights: _Weights) -> dict[str, float]:
         return {**dict.fromkeys(nothing, np.nan), "empty_rows": weights.empty}
     mean = rows.mean(axis=0)
     several = columns > 1
-    entropies = -(rows * np.log(rows, out=np.zeros_like(rows), where=rows > 0)).sum(axis=1)
     return {
-        "entropy": float(entropies.mean() / np.log(columns)) if several else np.nan,
+        "entropy": float(row_entropies(rows).mean()) if several else np.nan,
         "focus": float(rows.max(axis=1).mean()),
         "one_position": float(mean.max()),
         "row_difference": float(_distance(rows, mean)) if count > 1 else np.nan,
@@ -122,6 +121,12 @@ def _of_rows(weights: _Weights) -> dict[str, float]:
         "on_first": np.nan if weights.first is None else float(mean[weights.first]),
         "empty_rows": weights.empty,
     }
+
+
+def row_entropies(rows: np.ndarray) -> np.ndarray:
+    """(T) of rows (T, S) that sum to 1, or to 0: -sum_s a_ts log a_ts, over log S; 0 of a single column."""
+    nats = -(rows * np.log(rows, out=np.zeros_like(rows), where=rows > 0)).sum(axis=1)
+    return nats / np.log(max(rows.shape[1], 2))
 
 
 def _distance(rows: np.ndarray, other: np.ndarray | float) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from heedful.alignment import read_wa
@@ -140,17 +140,20 @@ def _others(
 
     must, may = (sure, possible) if wa is None else _read_wa(wa, corpus, count)
     files = {"sure": sure, "possible": possible, "links": links, "source_tags": source_tags, "target_tags": target_tags}
-    told_at = {name: f"{os.fspath(file)}:" for name, file in files.items() if isinstance(file, str | os.PathLike)}
-    if wa is not None:
-        told_at |= dict.fromkeys(("sure", "possible"), f"{os.fspath(wa)}, sentence ")
     return Others(
         chosen(must, links_of, "sure"),
         chosen(may, links_of, "possible"),
         chosen(links, links_of, "links"),
         chosen(source_tags, _tags_of, "source_tags"),
         chosen(target_tags, _tags_of, "target_tags"),
-        told_at,
+        _places(files, wa),
     )
+
+
+def _places(files: Mapping[str, object], wa: str | os.PathLike[str] | None) -> dict[str, str]:
+    """What stands before the number of a line, where something in it is wrong: the names of those that are files."""
+    places = {name: f"{os.fspath(file)}:" for name, file in files.items() if isinstance(file, str | os.PathLike)}
+    return places if wa is None else places | dict.fromkeys(("sure", "possible"), f"{os.fspath(wa)}, sentence ")
 
 
 def _read_wa(path: str | os.PathLike[str], corpus: Corpus, count: int) -> tuple[LinkSets, LinkSets]:

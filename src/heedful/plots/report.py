@@ -36,6 +36,7 @@ from typing import Any
 import numpy as np
 
 from heedful.alignment import MEASURES, Alignment, measure
+from heedful.alignment.measures import row_entropies
 from heedful.errors import DataError
 from heedful.files import write_atomically
 from heedful.plots.colours import THEMES, ramp, theme_of
@@ -206,14 +207,10 @@ def _map(one: Map) -> dict[str, Any]:
 
 
 def entropies(alignment: Alignment) -> np.ndarray:
-    """(T) how spread each row is, from 0, one position, to 1, all alike: its entropy over log S.
-
-    Rows are divided by their sums first; one without weight has 0, and so has any row of one column.
-    """
+    """(T) the entropy of each row, from 0, one position or no weight, to 1, all alike; of rows over their sums."""
     sums = alignment.weights.sum(axis=1, keepdims=True)
     rows = np.divide(alignment.weights, sums, out=np.zeros_like(alignment.weights), where=sums > 0)
-    nats = -(rows * np.log(rows, out=np.zeros_like(rows), where=rows > 0)).sum(axis=1)
-    return np.clip(nats / np.log(max(rows.shape[1], 2)), 0.0, 1.0)
+    return np.clip(row_entropies(rows), 0.0, 1.0)  # rounding may pass either end
 
 
 def _read_entry(value: Mapping[str, Any]) -> Entry:
