@@ -74,16 +74,18 @@ def test_queries_at_once_are_queries_one_at_a_time(scope):
 
 
 @pytest.mark.parametrize("name", scores.names())
-def test_attend_takes_the_product_of_query_and_weight(name):
-    """What early fusion does: W_a s comes out of a larger product, and only the scope sees s itself."""
+def test_attend_multiplies_by_the_weight_it_is_given(name):
+    """A loop over steps takes the score's matrix once."""
     attention = make(name)
     mask, positions = words_and_end(10, 4)
     memory = attention.prepare(normal(B, S, value_size(name)), mask, positions)
     query, weight = normal(B, T, Q), attention.score.query_weight()
-    product = query if weight is None else query @ weight.T
     assert (weight is None) == (name in ("dot", "scaled_dot", "general"))
-    seen_by_scope, steps = torch.zeros_like(query), torch.arange(T)[None, :]
-    close(attention.attend(seen_by_scope, product, memory, steps), attention(query, memory))
+    steps = torch.arange(T)[None, :]
+    close(attention.attend(query, memory, steps, weight), attention(query, memory))
+    if weight is not None:
+        turned = attention.attend(-query, memory, steps, -weight)
+        close(turned, attention(query, memory))
 
 
 def test_context_is_the_weighted_sum_of_values():
@@ -266,5 +268,7 @@ def test_attention_imports_nothing_of_ours_but_errors_and_registry():
     code = "import sys, heedful.attention; print(sorted(m for m in sys.modules if m.split('.')[0] == 'heedful'))"
     done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True)
     ours = ["heedful", "heedful.attention", "heedful.errors", "heedful.registry"]
-    ours += [f"heedful.attention.{name}" for name in ("attention", "memory", "normalisers", "scopes", "scores")]
+    ours += [
+        f"heedful.attention.{name}" for name in ("additive", "attention", "memory", "normalisers", "scopes", "scores")
+    ]
     assert done.stdout.strip() == str(sorted(ours))

@@ -73,7 +73,7 @@ def test_unroll_is_a_repeated_advance_with_the_input_in_two_pieces(name, leading
     now = cell.state(*(part.unflatten(0, leading) for part in state))
     for time, step in enumerate(inputs.unbind(1)):
         step = step.unflatten(0, leading)
-        gates = cell.input_gates(step[..., :3]) + cell.input_gates(step[..., 3:], start=3, bias=False)
+        gates = cell.input_gates(step[..., :3]) + step[..., 3:] @ cell.input_columns(3).T
         now = cell.advance(gates, cell.recurrent_gates(now), now)
         close(now.hidden.flatten(0, -2), outputs[:, time])
     for part, end in zip(now, last, strict=True):

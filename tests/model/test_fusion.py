@@ -23,7 +23,7 @@ def stepped(model: Model, batch) -> tuple[torch.Tensor, Steps]:
     for tokens in inputs_of(batch).split(1, dim=1):
         steps, state = model.decoder.step(tokens, memory, state)
         found.append(steps)
-    steps = join(found)
+    steps = join(found, torch.cat([each.embeddings for each in found], dim=1))
     return model.decoder.logits(steps), steps
 
 

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from heedful.attention import Additive, Memory, Score, Softmax, scores
-from heedful.attention.scores import additive_scores
+from heedful.attention.additive import additive_scores
 from heedful.data.batches import Example, collate
 from heedful.data.vocabulary import Vocabulary
 from heedful.model import Late, Maxout, Model, PaperGRU, bahdanau2015, cells, encdec2014, luong2015, readouts, starts

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from heedful.attention.memory import Attended, Memory
 from heedful.attention.normalisers import Normaliser, Softmax
 from heedful.attention.scopes import Global, Scope
-from heedful.attention.scores import Score
+from heedful.attention.scores import Score, times
 from heedful.errors import SizeError
 
 
@@ -88,16 +88,16 @@ class Attention(nn.Module):
             )
         if steps is None:
             steps = torch.arange(query.shape[1], device=query.device)[None, :]
-        return self.attend(query, self.score.queries(query), memory, steps)
+        return self.attend(query, memory, steps, self.score.query_weight())
 
-    def attend(self, query: Tensor, queries: Tensor, memory: Memory, steps: Tensor) -> Attended:
-        """As `forward`, for a caller that has ``score.queries(query)`` already, from a larger product."""
+    def attend(self, query: Tensor, memory: Memory, steps: Tensor, query_weight: Tensor | None) -> Attended:
+        """As `forward`, for a loop over steps that has taken ``score.query_weight()`` once."""
         window = self.scope(query, memory, steps)
         mask = window.mask
         reach = self.score.reach(memory)
         if reach is not None:
             mask = mask & reach[:, None, :]
-        scores = self.score(queries, memory)  # e_tj
+        scores = self.score(times(query, query_weight), memory)  # e_tj
         weights = self.normaliser(scores, mask)  # alpha_tj
         if window.prior is not None:
             weights = weights * window.prior

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from heedful.attention.additive import additive_scores
 from heedful.attention.memory import Memory
 from heedful.errors import SizeError
 from heedful.registry import Registry
@@ -39,14 +40,12 @@ class Score(nn.Module, ABC):
         return values
 
     def query_weight(self) -> Tensor | None:
-        """The matrix that every query is multiplied by, (K, Q), or None. A decoder may merge the product
-        with others of the same state."""
+        """The matrix that every query is multiplied by, (K, Q), or None. A loop over steps takes it once."""
         return None
 
     def queries(self, query: Tensor) -> Tensor:
         """(B, T, Q) -> (B, T, K): the query times `query_weight`."""
-        weight = self.query_weight()
-        return query if weight is None else functional.linear(query, weight)
+        return times(query, self.query_weight())
 
     def reach(self, memory: Memory) -> Tensor | None:
         """(B, S) bool: the positions that this score can rate; None = all."""
@@ -188,6 +187,11 @@ class Location(Score):
         return queries.gather(2, rows[:, None, :].expand(-1, queries.shape[1], -1))
 
 
+def times(query: Tensor, weight: Tensor | None) -> Tensor:
+    """(B, T, Q), (K, Q) -> (B, T, K); the query itself where there is no matrix."""
+    return query if weight is None else functional.linear(query, weight)
+
+
 def at_least_one(name: str, size: int | None, default: int) -> int:
     """`size`, or `default` where it is None.
 
@@ -198,8 +202,3 @@ def at_least_one(name: str, size: int | None, default: int) -> int:
     if size < 1:
         raise SizeError(f"{name} must be at least 1, got {size}")
     return size
-
-
-def additive_scores(queries: Tensor, keys: Tensor, v: Tensor) -> Tensor:
-    """v . tanh(query + key), the plain formula: (B, T, A), (B, S, A), (A) -> (B, T, S)."""
-    return torch.tanh(queries[:, :, None, :] + keys[:, None, :, :]) @ v

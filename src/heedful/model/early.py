@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor
 from torch.nn import functional
 
@@ -49,26 +48,20 @@ class Early(Fusion):
 
     def unroll(self, embeddings: Tensor, memory: Memory | FixedVector, state: State) -> Steps:
         shares = self.stack.first.input_gates(embeddings)  # W E y_{t-1}, all steps in one product
-        product = self._product()
+        weights = self._weights()
         steps = []
         for embedding, share in zip(embeddings.split(1, dim=1), shares.split(1, dim=1), strict=True):
-            step, state = self._step(embedding, share, memory, state, product)
+            step, state = self._step(embedding, share, memory, state, weights)
             steps.append(step)
-        return join(steps)
+        return join(steps, embeddings)
 
     def step(self, embedding: Tensor, memory: Memory | FixedVector, state: State) -> tuple[Steps, State]:
         share = self.stack.first.input_gates(embedding)
-        return self._step(embedding, share, memory, state, self._product())
+        return self._step(embedding, share, memory, state, self._weights())
 
-    def _product(self) -> tuple[Tensor, Tensor | None, int]:
-        """[W_a; U], what the top state is multiplied by, as one matrix; its bias; the rows of W_a."""
-        weight, bias = self.stack.top.recurrent_weight()
-        query_weight = self.attention.score.query_weight()
-        if query_weight is None:
-            return weight, bias, 0
-        rows = query_weight.shape[0]
-        bias = None if bias is None else functional.pad(bias, (rows, 0))
-        return torch.cat([query_weight, weight]), bias, rows
+    def _weights(self) -> tuple[Tensor | None, Tensor]:
+        """W_a and C, once for all steps: parts of larger matrices, whose gradients would be padded in each step."""
+        return self.attention.score.query_weight(), self.stack.first.input_columns(self.embedding_size)
 
     def _step(
         self,
@@ -76,15 +69,13 @@ class Early(Fusion):
         share: Tensor,
         memory: Memory | FixedVector,
         state: State,
-        product: tuple[Tensor, Tensor | None, int],
+        weights: tuple[Tensor | None, Tensor],
     ) -> tuple[Steps, State]:
         assert isinstance(memory, Memory)
-        weight, bias, rows = product
+        query_weight, context_weight = weights
         top = state.layers[-1].hidden  # s_{t-1}
-        both = functional.linear(top, weight, bias)  # [W_a; U] s_{t-1}
-        queries = both[..., :rows] if rows else top
-        context, weights = self.attention.attend(top, queries, memory, state.step)  # c_t, alpha_t
-        gates = share + self.stack.first.input_gates(context, start=self.embedding_size, bias=False)  # + C c_t
-        layers = self.stack.advance(gates, state.layers, both[..., rows:])  # s_t
-        steps = Steps(embedding, top, layers[-1].hidden, context, None, weights)
+        attended = self.attention.attend(top, memory, state.step, query_weight)  # c_t, alpha_t
+        gates = share + functional.linear(attended.context, context_weight)  # W E y_{t-1} + C c_t
+        layers = self.stack.advance(gates, state.layers)  # s_t
+        steps = Steps(embedding, top, layers[-1].hidden, attended.context, None, attended.weights)
         return steps, State(layers, None, state.step + 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from heedful.attention import Attention, Memory
 from heedful.errors import RecipeError
@@ -89,26 +90,39 @@ class Late(Fusion):
 
     def _loop(self, embeddings: Tensor, memory: Memory | FixedVector, state: State) -> Steps:
         shares = self.stack.first.input_gates(embeddings)  # W E y_{t-1}, all steps in one product
+        weights = self._weights()
         steps = []
         for embedding, share in zip(embeddings.split(1, dim=1), shares.split(1, dim=1), strict=True):
-            step, state = self._step(embedding, share, memory, state)
+            step, state = self._step(embedding, share, memory, state, weights)
             steps.append(step)
-        return join(steps)
+        return join(steps, embeddings)
 
     def step(self, embedding: Tensor, memory: Memory | FixedVector, state: State) -> tuple[Steps, State]:
-        return self._step(embedding, self.stack.first.input_gates(embedding), memory, state)
+        share = self.stack.first.input_gates(embedding)
+        return self._step(embedding, share, memory, state, self._weights())
+
+    def _weights(self) -> tuple[Tensor | None, Tensor]:
+        """W_a and what h~_{t-1} is multiplied by, once for all steps: parts of larger matrices, whose gradients would
+        be padded in each step."""
+        return self.attention.score.query_weight(), self.stack.first.input_columns(self.embedding_size)
 
     def _step(
-        self, embedding: Tensor, gates: Tensor, memory: Memory | FixedVector, state: State
+        self,
+        embedding: Tensor,
+        gates: Tensor,
+        memory: Memory | FixedVector,
+        state: State,
+        weights: tuple[Tensor | None, Tensor],
     ) -> tuple[Steps, State]:
         assert isinstance(memory, Memory)
+        query_weight, fed_weight = weights
         if state.fed is not None:
-            gates = gates + self.stack.first.input_gates(state.fed, start=self.embedding_size, bias=False)
+            gates = gates + functional.linear(state.fed, fed_weight)
         layers = self.stack.advance(gates, state.layers)
         top = layers[-1].hidden  # h_t
-        context, weights = self.attention(top, memory, steps=state.step)  # c_t, alpha_t
+        context, alpha = self.attention.attend(top, memory, state.step, query_weight)  # c_t, alpha_t
         attentional = self._attentional(context, top)  # h~_t
-        steps = Steps(embedding, state.layers[-1].hidden, top, context, attentional, weights)
+        steps = Steps(embedding, state.layers[-1].hidden, top, context, attentional, alpha)
         return steps, State(layers, attentional if self.input_feeding else None, state.step + 1)
 
     def _attentional(self, context: Tensor, hidden: Tensor) -> Tensor:

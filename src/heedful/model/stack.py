@@ -47,16 +47,13 @@ class Stack(nn.Module):
             last.append(type(state)(*(part.unsqueeze(1) for part in state)))
         return inputs, tuple(last)
 
-    def advance(self, gates: Tensor, states: LayerStates, top_recurrent: Tensor | None = None) -> LayerStates:
-        """One step from the first layer's input gates (..., G); `top_recurrent` are the top layer's recurrent gates
-        where the caller has them already."""
+    def advance(self, gates: Tensor, states: LayerStates) -> LayerStates:
+        """One step from the first layer's input gates (..., G)."""
         after: list[CellState] = []
         for index, (cell, state) in enumerate(zip(self.cells, states, strict=True)):
             if index:
                 gates = cell.input_gates(self.dropout(after[-1].hidden))  # pyright: ignore[reportCallIssue]
-            top = index == len(self.cells) - 1 and top_recurrent is not None
-            recurrent = top_recurrent if top else cell.recurrent_gates(state)  # pyright: ignore[reportCallIssue]
-            after.append(cell.advance(gates, recurrent, state))  # pyright: ignore[reportCallIssue]
+            after.append(cell.advance(gates, cell.recurrent_gates(state), state))  # pyright: ignore[reportCallIssue]
         return tuple(after)
 
     def outputs_before(self, outputs: Tensor, states: LayerStates) -> Tensor:

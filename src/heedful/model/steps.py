@@ -37,7 +37,10 @@ class Steps(NamedTuple):
         return Steps(*picked)  # pyright: ignore[reportArgumentType]
 
 
-def join(steps: list[Steps]) -> Steps:
-    """Steps of T = 1 one after the other."""
-    parts = zip(*steps, strict=True)
-    return Steps(*(None if part[0] is None else torch.cat(part, dim=1) for part in parts))  # pyright: ignore
+def join(steps: list[Steps], embeddings: Tensor) -> Steps:
+    """Steps of T = 1 one after the other; `embeddings` (B, T, E) are theirs."""
+    _, _, *parts = zip(*steps, strict=True)
+    states, *rest = (None if part[0] is None else torch.cat(part, dim=1) for part in parts)
+    assert states is not None
+    before = torch.cat([steps[0].before, states[:, :-1]], dim=1)
+    return Steps(embeddings, before, states, *rest)  # pyright: ignore
