@@ -9,6 +9,7 @@ import torch
 from torch.func import functional_call
 
 from heedful.attention import (
+    Attended,
     Attention,
     Dot,
     General,
@@ -73,19 +74,34 @@ def test_queries_at_once_are_queries_one_at_a_time(scope):
         close(alone.weights, together.weights[:, t : t + 1])
 
 
-@pytest.mark.parametrize("name", scores.names())
-def test_attend_multiplies_by_the_weight_it_is_given(name):
-    """A loop over steps takes the score's matrix once."""
-    attention = make(name)
+@pytest.mark.parametrize("combination", COMBINATIONS, ids="-".join)
+def test_a_loop_asks_the_same(combination):
+    """One query after the other, with gradients of everything, as all at once."""
+    attention = make(*combination)
     mask, positions = words_and_end(10, 4)
-    memory = attention.prepare(normal(B, S, value_size(name)), mask, positions)
-    query, weight = normal(B, T, Q), attention.score.query_weight()
-    assert (weight is None) == (name in ("dot", "scaled_dot", "general"))
-    steps = torch.arange(T)[None, :]
-    close(attention.attend(query, memory, steps, weight), attention(query, memory))
-    if weight is not None:
-        turned = attention.attend(-query, memory, steps, -weight)
-        close(turned, attention(query, memory))
+    query, values = normal(B, T, Q).requires_grad_(), normal(B, S, value_size(combination[0])).requires_grad_()
+    leaves = [query, values, *attention.parameters()]
+    found = []
+    for loop in (False, True):
+        memory = attention.prepare(values, mask, positions)
+        if loop:
+            ask = attention.asked(memory, steps=T)
+            answers = [ask(query[:, t : t + 1], steps=torch.tensor([[t]])) for t in range(T)]
+            answer = Attended(*(torch.cat(parts, dim=1) for parts in zip(*answers, strict=True)))
+        else:
+            answer = attention(query, memory)
+        total = sum((part * normal(*part.shape, seed=9)).sum() for part in answer)
+        found.append((*answer, *torch.autograd.grad(total, leaves, allow_unused=True, materialize_grads=True)))
+    for one, other in zip(*found, strict=True):
+        close(one, other)
+
+
+def test_a_loop_without_gradients_asks_the_same():
+    attention = make("additive")
+    memory, query = attention.prepare(normal(B, S, V)), normal(B, 1, Q)
+    with torch.no_grad():
+        found = attention.asked(memory, steps=1)(query, steps=torch.tensor([[0]]))
+    assert found.context.equal(attention(query, memory).context.detach())
 
 
 def test_context_is_the_weighted_sum_of_values():
@@ -269,6 +285,7 @@ def test_attention_imports_nothing_of_ours_but_errors_and_registry():
     done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True)
     ours = ["heedful", "heedful.attention", "heedful.errors", "heedful.registry"]
     ours += [
-        f"heedful.attention.{name}" for name in ("additive", "attention", "memory", "normalisers", "scopes", "scores")
+        f"heedful.attention.{name}"
+        for name in ("additive", "attention", "factor", "memory", "normalisers", "scopes", "scores")
     ]
     assert done.stdout.strip() == str(sorted(ours))

@@ -31,7 +31,7 @@ def additive_scores(queries: Tensor, keys: Tensor, v: Tensor) -> Tensor:
     Raises:
         RuntimeError: in the backward pass of the backward pass; `plain_additive_scores` can be differentiated twice.
     """
-    if torch.compiler.is_compiling() or torch.jit.is_tracing():
+    if torch.compiler.is_compiling() or torch.jit.is_tracing():  # pyright: ignore[reportPrivateImportUsage]
         return plain_additive_scores(queries, keys, v)
     dtype = torch.promote_types(torch.promote_types(queries.dtype, keys.dtype), v.dtype)
     wide = torch.promote_types(dtype, torch.float32)
@@ -51,7 +51,7 @@ class _Additive(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, Tensor]:  # pyright: ignore
         queries, keys, v = ctx.saved_tensors
         with torch.autocast(queries.device.type, enabled=False):
             of_queries, of_keys, of_v = [], None, -grad.sum()

@@ -5,10 +5,11 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from heedful.attention.factor import Factor
 from heedful.attention.memory import Attended, Memory
 from heedful.attention.normalisers import Normaliser, Softmax
 from heedful.attention.scopes import Global, Scope
-from heedful.attention.scores import Score, times
+from heedful.attention.scores import Score
 from heedful.errors import SizeError
 
 
@@ -88,18 +89,40 @@ class Attention(nn.Module):
             )
         if steps is None:
             steps = torch.arange(query.shape[1], device=query.device)[None, :]
-        return self.attend(query, memory, steps, self.score.query_weight())
+        weights = self._weights(query, self.score.queries(query), memory, steps)
+        return Attended(self._dropped(weights, memory) @ memory.values, weights)
 
-    def attend(self, query: Tensor, memory: Memory, steps: Tensor, query_weight: Tensor | None) -> Attended:
-        """As `forward`, for a loop over steps that has taken ``score.query_weight()`` once."""
+    def asked(self, memory: Memory, *, steps: int) -> Asked:
+        """`memory`, to be asked by a loop over `steps` steps, one query after the other."""
+        return Asked(self, memory, steps)
+
+    def _weights(self, query: Tensor, queries: Tensor, memory: Memory, steps: Tensor) -> Tensor:
         window = self.scope(query, memory, steps)
         mask = window.mask
         reach = self.score.reach(memory)
         if reach is not None:
             mask = mask & reach[:, None, :]
-        scores = self.score(times(query, query_weight), memory)  # e_tj
+        scores = self.score(queries, memory)  # e_tj
         weights = self.normaliser(scores, mask)  # alpha_tj
         if window.prior is not None:
             weights = weights * window.prior
-        context = self.dropout(weights).to(memory.values.dtype) @ memory.values  # c_t
-        return Attended(context, weights)
+        return weights
+
+    def _dropped(self, weights: Tensor, memory: Memory) -> Tensor:
+        return self.dropout(weights).to(memory.values.dtype)
+
+
+class Asked:
+    """A memory that a loop asks step by step: what all steps multiply by is taken once, with its gradient."""
+
+    def __init__(self, attention: Attention, memory: Memory, steps: int) -> None:
+        self.attention, self.memory = attention, memory
+        weight, batch = attention.score.query_weight(), memory.mask.shape[0]
+        self.query_factor = None if weight is None else Factor(weight.T, batch=batch, steps=steps)
+        self.values_factor = Factor(memory.values, batch=batch, steps=steps)
+
+    def __call__(self, query: Tensor, *, steps: Tensor) -> Attended:
+        """The answers to the next queries, (B, 1, Q); `steps` as in `Attention.forward`."""
+        queries = query if self.query_factor is None else self.query_factor(query)
+        weights = self.attention._weights(query, queries, self.memory, steps)  # alpha_t
+        return Attended(self.values_factor(self.attention._dropped(weights, self.memory)), weights)  # c_t

@@ -45,7 +45,8 @@ class Score(nn.Module, ABC):
 
     def queries(self, query: Tensor) -> Tensor:
         """(B, T, Q) -> (B, T, K): the query times `query_weight`."""
-        return times(query, self.query_weight())
+        weight = self.query_weight()
+        return query if weight is None else functional.linear(query, weight)
 
     def reach(self, memory: Memory) -> Tensor | None:
         """(B, S) bool: the positions that this score can rate; None = all."""
@@ -185,11 +186,6 @@ class Location(Score):
     def forward(self, queries: Tensor, memory: Memory) -> Tensor:
         rows = (memory.positions - 1).clamp(0, self.max_positions - 1)  # (B, S)
         return queries.gather(2, rows[:, None, :].expand(-1, queries.shape[1], -1))
-
-
-def times(query: Tensor, weight: Tensor | None) -> Tensor:
-    """(B, T, Q), (K, Q) -> (B, T, K); the query itself where there is no matrix."""
-    return query if weight is None else functional.linear(query, weight)
 
 
 def at_least_one(name: str, size: int | None, default: int) -> int:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 from torch import Tensor
 from torch.nn import functional
 
-from heedful.attention import Attention, Memory
+from heedful.attention import Attended, Attention, Memory
+from heedful.attention.factor import Factor
 from heedful.model.cells import Cell
 from heedful.model.encoder import Encoded
 from heedful.model.fusion import FixedVector, Fusion, fusions
@@ -47,35 +51,35 @@ class Early(Fusion):
         return self.attention.prepare(encoded.values, encoded.mask, encoded.positions)
 
     def unroll(self, embeddings: Tensor, memory: Memory | FixedVector, state: State) -> Steps:
+        assert isinstance(memory, Memory)
+        batch, count, _ = embeddings.shape
         shares = self.stack.first.input_gates(embeddings)  # W E y_{t-1}, all steps in one product
-        weights = self._weights()
+        ask = self.attention.asked(memory, steps=count)
+        context_gates = Factor(self._context_weight().T, batch=batch, steps=count)
         steps = []
         for embedding, share in zip(embeddings.split(1, dim=1), shares.split(1, dim=1), strict=True):
-            step, state = self._step(embedding, share, memory, state, weights)
+            step, state = self._step(embedding, share, state, ask, context_gates)
             steps.append(step)
         return join(steps, embeddings)
 
     def step(self, embedding: Tensor, memory: Memory | FixedVector, state: State) -> tuple[Steps, State]:
         share = self.stack.first.input_gates(embedding)
-        return self._step(embedding, share, memory, state, self._weights())
+        context_gates = partial(functional.linear, weight=self._context_weight())
+        return self._step(embedding, share, state, partial(self.attention, memory=memory), context_gates)
 
-    def _weights(self) -> tuple[Tensor | None, Tensor]:
-        """W_a and C, once for all steps: parts of larger matrices, whose gradients would be padded in each step."""
-        return self.attention.score.query_weight(), self.stack.first.input_columns(self.embedding_size)
+    def _context_weight(self) -> Tensor:
+        return self.stack.first.input_columns(self.embedding_size)  # C
 
     def _step(
         self,
         embedding: Tensor,
         share: Tensor,
-        memory: Memory | FixedVector,
         state: State,
-        weights: tuple[Tensor | None, Tensor],
+        ask: Callable[..., Attended],
+        context_gates: Callable[[Tensor], Tensor],
     ) -> tuple[Steps, State]:
-        assert isinstance(memory, Memory)
-        query_weight, context_weight = weights
-        top = state.layers[-1].hidden  # s_{t-1}
-        attended = self.attention.attend(top, memory, state.step, query_weight)  # c_t, alpha_t
-        gates = share + functional.linear(attended.context, context_weight)  # W E y_{t-1} + C c_t
-        layers = self.stack.advance(gates, state.layers)  # s_t
-        steps = Steps(embedding, top, layers[-1].hidden, attended.context, None, attended.weights)
+        before = state.layers[-1].hidden  # s_{t-1}
+        context, weights = ask(before, steps=state.step)  # c_t, alpha_t
+        layers = self.stack.advance(share + context_gates(context), state.layers)  # W E y_{t-1} + C c_t; s_t
+        steps = Steps(embedding, before, layers[-1].hidden, context, None, weights)
         return steps, State(layers, None, state.step + 1)

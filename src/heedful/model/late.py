@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from heedful.attention import Attention, Memory
+from heedful.attention import Attended, Attention, Memory
+from heedful.attention.factor import Factor
 from heedful.errors import RecipeError
 from heedful.model.cells import Cell, blend
 from heedful.model.encoder import Encoded
@@ -89,40 +93,40 @@ class Late(Fusion):
         return Steps(embeddings, before, outputs, context, self._attentional(context, outputs), weights)
 
     def _loop(self, embeddings: Tensor, memory: Memory | FixedVector, state: State) -> Steps:
+        assert isinstance(memory, Memory)
+        batch, count, _ = embeddings.shape
         shares = self.stack.first.input_gates(embeddings)  # W E y_{t-1}, all steps in one product
-        weights = self._weights()
+        ask = self.attention.asked(memory, steps=count)
+        fed_gates = Factor(self._fed_weight().T, batch=batch, steps=count)
         steps = []
         for embedding, share in zip(embeddings.split(1, dim=1), shares.split(1, dim=1), strict=True):
-            step, state = self._step(embedding, share, memory, state, weights)
+            step, state = self._step(embedding, share, state, ask, fed_gates)
             steps.append(step)
         return join(steps, embeddings)
 
     def step(self, embedding: Tensor, memory: Memory | FixedVector, state: State) -> tuple[Steps, State]:
         share = self.stack.first.input_gates(embedding)
-        return self._step(embedding, share, memory, state, self._weights())
+        fed_gates = partial(functional.linear, weight=self._fed_weight())
+        return self._step(embedding, share, state, partial(self.attention, memory=memory), fed_gates)
 
-    def _weights(self) -> tuple[Tensor | None, Tensor]:
-        """W_a and what h~_{t-1} is multiplied by, once for all steps: parts of larger matrices, whose gradients would
-        be padded in each step."""
-        return self.attention.score.query_weight(), self.stack.first.input_columns(self.embedding_size)
+    def _fed_weight(self) -> Tensor:
+        return self.stack.first.input_columns(self.embedding_size)  # what h~_{t-1} is multiplied by
 
     def _step(
         self,
         embedding: Tensor,
         gates: Tensor,
-        memory: Memory | FixedVector,
         state: State,
-        weights: tuple[Tensor | None, Tensor],
+        ask: Callable[..., Attended],
+        fed_gates: Callable[[Tensor], Tensor],
     ) -> tuple[Steps, State]:
-        assert isinstance(memory, Memory)
-        query_weight, fed_weight = weights
         if state.fed is not None:
-            gates = gates + functional.linear(state.fed, fed_weight)
+            gates = gates + fed_gates(state.fed)
         layers = self.stack.advance(gates, state.layers)
         top = layers[-1].hidden  # h_t
-        context, alpha = self.attention.attend(top, memory, state.step, query_weight)  # c_t, alpha_t
+        context, weights = ask(top, steps=state.step)  # c_t, alpha_t
         attentional = self._attentional(context, top)  # h~_t
-        steps = Steps(embedding, state.layers[-1].hidden, top, context, attentional, alpha)
+        steps = Steps(embedding, state.layers[-1].hidden, top, context, attentional, weights)
         return steps, State(layers, attentional if self.input_feeding else None, state.step + 1)
 
     def _attentional(self, context: Tensor, hidden: Tensor) -> Tensor:

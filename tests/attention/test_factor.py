@@ -1,0 +1,104 @@
+"""A product in a loop and its gradient after the loop, against the same loop left to PyTorch."""
+
+import gc
+import weakref
+
+import pytest
+import torch
+
+from heedful.attention.factor import Factor
+
+from .cases import B, Q, S, T, V, normal
+
+
+def loop(matrix, inputs, start, *, factor: bool):
+    """A recurrence, so that the gradient of each input is of the steps behind it too: y_t = tanh(x_t + y_{t-1}) M."""
+    multiply = Factor(matrix, batch=B, steps=T) if factor else matrix.__rmatmul__
+    last, found = start, []
+    for step in inputs.split(1, dim=1):
+        last = multiply(torch.tanh(step + last.mean(-1, keepdim=True)))
+        found.append(last)
+    return torch.cat(found, dim=1)
+
+
+def operands(batched: bool):
+    matrix = normal(B, Q, V) if batched else normal(Q, V)
+    return [matrix.requires_grad_(), normal(B, T, Q, seed=2).requires_grad_(), normal(B, 1, V, seed=3).requires_grad_()]
+
+
+@pytest.mark.parametrize("batched", [False, True])
+def test_values_and_gradients_are_those_of_the_plain_loop(batched):
+    leaves = operands(batched)
+    found = []
+    for factor in (False, True):
+        answer = loop(*leaves, factor=factor)
+        found.append([answer, *torch.autograd.grad((answer * normal(B, T, V, seed=4)).sum(), leaves)])
+    for one, other in zip(*found, strict=True):
+        torch.testing.assert_close(other, one, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("batched", [False, True])
+def test_a_graph_may_be_gone_through_again_and_in_part(batched):
+    """What one backward pass leaves behind does not count in the next."""
+    leaves = operands(batched)
+    plain, ours = loop(*leaves, factor=False), loop(*leaves, factor=True)
+    for answer in (ours[:, :3], ours[:, 5:], ours):
+        torch.autograd.grad(answer.sum(), leaves[1:], retain_graph=True)
+        torch.autograd.grad(answer.sum(), leaves[:1], retain_graph=True)
+    for part in (slice(0, 2), slice(None)):
+        wanted = torch.autograd.grad(plain[:, part].sum(), leaves, retain_graph=True)
+        for one, other in zip(wanted, torch.autograd.grad(ours[:, part].sum(), leaves, retain_graph=True), strict=True):
+            torch.testing.assert_close(other, one, rtol=0, atol=1e-12)
+
+
+def test_a_matrix_that_does_not_learn_and_steps_that_were_not_taken():
+    matrix, inputs, start = operands(False)
+    frozen = loop(matrix.detach(), inputs, start, factor=True)
+    torch.testing.assert_close(frozen, loop(matrix, inputs, start, factor=False))
+    multiply = Factor(matrix, batch=B, steps=T)
+    (gradient,) = torch.autograd.grad(multiply(inputs[:, :1]).sum(), matrix)
+    torch.testing.assert_close(gradient, inputs[:, 0].sum(0)[:, None].expand(Q, V))
+
+
+@pytest.mark.parametrize("wanted", [0, 1])
+def test_a_second_derivative_is_refused(wanted):
+    leaves = operands(False)
+    with pytest.raises(RuntimeError, match="differentiated twice"):
+        torch.autograd.grad(loop(*leaves, factor=True).sum(), leaves[wanted], create_graph=True)
+
+
+def test_under_autocast_products_are_of_half_precision_and_gradients_of_single():
+    leaves = [leaf.detach().float().requires_grad_() for leaf in operands(False)]
+    found = []
+    for factor in (False, True):
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            answer = loop(*leaves, factor=factor)
+        assert answer.dtype == torch.bfloat16
+        found.append(torch.autograd.grad(answer.float().sum(), leaves))
+    for one, other in zip(*found, strict=True):
+        assert other.dtype == torch.float32
+        torch.testing.assert_close(other, one, rtol=0.05, atol=0.05)
+
+
+def test_nothing_is_left_of_a_loop_that_nobody_refers_to():
+    class Mark:
+        pass
+
+    gc.disable()
+    try:
+        answer = loop(*operands(False), factor=True)
+        mark = Mark()
+        first_step = answer.grad_fn.next_functions[0][0]
+        first_step.metadata["mark"] = mark
+        gone = weakref.ref(mark)
+        del answer, mark, first_step
+        assert gone() is None
+    finally:
+        gc.enable()
+
+
+def test_it_can_be_compiled():
+    leaves = operands(True)
+    compiled = torch.compile(loop, backend="eager", fullgraph=True)(*leaves, factor=True)
+    torch.testing.assert_close(compiled, loop(*leaves, factor=False))
+    assert S > T  # all sizes differ
