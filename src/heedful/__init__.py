@@ -14,21 +14,18 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from heedful.alignment import Alignment
     from heedful.answers import Prediction
-    from heedful.api import (
-        Run,
-        aer,
-        align,
-        average,
-        diagnose,
-        evaluate,
-        load,
-        look,
-        predict,
-        score,
-        symmetrise,
-        trace,
-        train,
-    )
+    from heedful.api.aer import aer
+    from heedful.api.align import align
+    from heedful.api.average import average
+    from heedful.api.diagnose import diagnose
+    from heedful.api.evaluate import evaluate
+    from heedful.api.look import look
+    from heedful.api.predict import predict
+    from heedful.api.run import Run, load
+    from heedful.api.score import score
+    from heedful.api.symmetrise import symmetrise
+    from heedful.api.trace import trace
+    from heedful.api.train import train
     from heedful.errors import HeedfulError
 
 __version__ = "0.1.0"
@@ -54,7 +51,8 @@ __all__ = [
 
 # Where each is imported from, when it is first used: torch alone takes seconds.
 _HOMES = {
-    **dict.fromkeys(__all__, "heedful.api"),
+    **{verb: f"heedful.api.{verb}" for verb in __all__ if verb.islower()},
+    **dict.fromkeys(("Run", "load"), "heedful.api.run"),
     "Alignment": "heedful.alignment",
     "HeedfulError": "heedful.errors",
     "Prediction": "heedful.answers",

@@ -160,13 +160,16 @@ def load_description(path: str | os.PathLike[str]) -> Description:
     return Description(folder, recipe, Codec.load(folder / VOCABULARY))
 
 
-def make_model(recipe: Recipe, codec: Codec) -> Model:
-    """The model that a recipe describes, for these vocabularies, newly initialised."""
+def make_model(recipe: Recipe, codec: Codec, *, initialised: bool = True) -> Model:
+    """The model that a recipe describes, for these vocabularies; `initialised` as the recipe says, unless its weights
+    will be overwritten at once."""
     from heedful.model import build
 
     settings: dict[str, Any] = {
         name: dict(value) if isinstance(value, dict) else value for name, value in recipe.model.model_dump().items()
     }
+    if not initialised:
+        settings["initialisation"] = None
     return build(
         source_vocabulary_size=len(codec.source_vocabulary),
         target_vocabulary_size=len(codec.target_vocabulary),
@@ -198,7 +201,7 @@ def load_model(folder: Path, recipe: Recipe, codec: Codec, file: str = WEIGHTS) 
     tensors, metadata = load_tensors(folder / file)
     check_vocabulary(folder / file, metadata, codec)
     with of_recipe(folder), torch.random.fork_rng(devices=[]):  # what is drawn here is overwritten at once
-        model = make_model(recipe, codec)
+        model = make_model(recipe, codec, initialised=False)
     set_weights(model, tensors, folder / file)
     check_model(folder / file, metadata, recipe)
     return model.eval()

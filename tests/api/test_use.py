@@ -254,3 +254,31 @@ def test_imports_are_light():
     environment = {name: value for name, value in os.environ.items() if not name.startswith("COV_")}
     done = subprocess.run([sys.executable, "-c", LIGHT], capture_output=True, text=True, env=environment, timeout=60)
     assert done.returncode == 0, done.stderr
+
+
+PREDICTS = """
+import sys
+from heedful.cli import run
+assert run(["predict", sys.argv[1], sys.argv[2]]) == 0
+own = ("heedful.training", "heedful.diagnosis", "heedful.tracing", "heedful.plots", "heedful.evaluation")
+others = ("accelerate", "matplotlib", "entmax", "tokenizers", "sacrebleu", "rapidfuzz", "torch._dynamo")
+print(sorted({*own, *others} & set(sys.modules)), file=sys.stderr)
+"""
+
+
+def test_predicting_loads_nothing_that_training_or_looking_needs(run, tmp_path):
+    (tmp_path / "words").write_text("abc\n", encoding="utf-8")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("COV_")}
+    command = [sys.executable, "-c", PREDICTS, str(run.folder), str(tmp_path / "words")]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60)
+    assert (done.returncode, done.stdout.count("\n"), done.stderr) == (0, 1, "[]\n"), done.stderr
+
+
+def test_a_run_is_loaded_without_drawing_weights_that_are_overwritten(folder, monkeypatch):
+    """Orthogonal matrices of a large model take seconds."""
+
+    def refuse(*arguments):
+        raise AssertionError("initialised")
+
+    monkeypatch.setattr(sys.modules["heedful.model.build"], "initialise", refuse)
+    assert heedful.load(folder).predict(["abc"]) == heedful.load(folder).predict(["abc"])

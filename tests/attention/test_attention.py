@@ -286,6 +286,6 @@ def test_attention_imports_nothing_of_ours_but_errors_and_registry():
     ours = ["heedful", "heedful.attention", "heedful.errors", "heedful.registry"]
     ours += [
         f"heedful.attention.{name}"
-        for name in ("additive", "attention", "factor", "memory", "normalisers", "scopes", "scores")
+        for name in ("additive", "attention", "factor", "memory", "normalisers", "products", "scopes", "scores")
     ]
     assert done.stdout.strip() == str(sorted(ours))

@@ -2,18 +2,25 @@
 
 import gc
 import weakref
+from functools import partial
 
 import pytest
 import torch
+from torch.nn import functional
 
 from heedful.attention.factor import Factor
 
 from .cases import B, Q, S, T, V, normal
 
 
-def loop(matrix, inputs, start, *, factor: bool):
-    """A recurrence, so that the gradient of each input is of the steps behind it too: y_t = tanh(x_t + y_{t-1}) M."""
-    multiply = Factor(matrix, batch=B, steps=T) if factor else matrix.__rmatmul__
+def loop(weight, inputs, start, bias=None, *, factor: bool):
+    """y_t = W tanh(x_t + y_{t-1}) + b: the gradient of each input is of the steps behind it too."""
+    if factor:
+        multiply = Factor(weight, bias, batch=B, steps=T)
+    elif weight.dim() == 3:
+        multiply = weight.__rmatmul__
+    else:
+        multiply = partial(functional.linear, weight=weight, bias=bias)
     last, found = start, []
     for step in inputs.split(1, dim=1):
         last = multiply(torch.tanh(step + last.mean(-1, keepdim=True)))
@@ -22,8 +29,11 @@ def loop(matrix, inputs, start, *, factor: bool):
 
 
 def operands(batched: bool):
-    matrix = normal(B, Q, V) if batched else normal(Q, V)
-    return [matrix.requires_grad_(), normal(B, T, Q, seed=2).requires_grad_(), normal(B, 1, V, seed=3).requires_grad_()]
+    """A matrix for each sentence; or one for all, a part of a larger one, with a bias."""
+    matrix = normal(B, Q, V) if batched else normal(V, Q + 2)[:, 1:-1]
+    bias = [] if batched else [normal(V, seed=5)]
+    made = [matrix, normal(B, T, Q, seed=2), normal(B, 1, V, seed=3), *bias]
+    return [each.detach().requires_grad_() for each in made]
 
 
 @pytest.mark.parametrize("batched", [False, True])
@@ -52,12 +62,13 @@ def test_a_graph_may_be_gone_through_again_and_in_part(batched):
 
 
 def test_a_matrix_that_does_not_learn_and_steps_that_were_not_taken():
-    matrix, inputs, start = operands(False)
-    frozen = loop(matrix.detach(), inputs, start, factor=True)
-    torch.testing.assert_close(frozen, loop(matrix, inputs, start, factor=False))
-    multiply = Factor(matrix, batch=B, steps=T)
-    (gradient,) = torch.autograd.grad(multiply(inputs[:, :1]).sum(), matrix)
-    torch.testing.assert_close(gradient, inputs[:, 0].sum(0)[:, None].expand(Q, V))
+    weight, inputs, start, bias = operands(False)
+    frozen = loop(weight.detach(), inputs, start, bias.detach(), factor=True)
+    torch.testing.assert_close(frozen, loop(weight, inputs, start, bias, factor=False))
+    multiply = Factor(weight, bias, batch=B, steps=T)
+    gradients = torch.autograd.grad(multiply(inputs[:, :1]).sum(), [weight, bias])
+    torch.testing.assert_close(gradients[0], inputs[:, 0].sum(0).expand(V, Q))
+    torch.testing.assert_close(gradients[1], torch.full_like(bias, B))
 
 
 @pytest.mark.parametrize("wanted", [0, 1])

@@ -106,9 +106,9 @@ def test_gradients_are_finite_and_there(fusion):
 def test_the_first_pass_is_not_differentiated(monkeypatch):
     model, batch = model_of("early"), random_batch()
     tracked: list[bool] = []
-    whole = model.decoder.logits
+    whole = model.decoder.readout.forward
     monkeypatch.setattr(
-        model.decoder, "logits", lambda steps: (tracked.append(torch.is_grad_enabled()), whole(steps))[1]
+        model.decoder.readout, "forward", lambda steps: (tracked.append(torch.is_grad_enabled()), whole(steps))[1]
     )
     model(batch, own_words=0.5)
     assert tracked == [False, True]

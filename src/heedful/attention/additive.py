@@ -7,7 +7,6 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 PIECE = 1 << 20
 """How many terms are in memory at once, unless those of a single query are more."""
@@ -50,8 +49,11 @@ class _Additive(torch.autograd.Function):
             return 2 * _joined(sums) - v.sum()
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, Tensor]:  # pyright: ignore
+        if torch.is_grad_enabled():  # create_graph=True; PyTorch would let it pass where `grad` is a constant
+            raise RuntimeError(
+                "additive scores cannot be differentiated twice (create_graph=True); plain_additive_scores can"
+            )
         queries, keys, v = ctx.saved_tensors
         with torch.autocast(queries.device.type, enabled=False):
             of_queries, of_keys, of_v = [], None, -grad.sum()

@@ -118,7 +118,7 @@ class Asked:
     def __init__(self, attention: Attention, memory: Memory, steps: int) -> None:
         self.attention, self.memory = attention, memory
         weight, batch = attention.score.query_weight(), memory.mask.shape[0]
-        self.query_factor = None if weight is None else Factor(weight.T, batch=batch, steps=steps)
+        self.query_factor = None if weight is None else Factor(weight, batch=batch, steps=steps)
         self.values_factor = Factor(memory.values, batch=batch, steps=steps)
 
     def __call__(self, query: Tensor, *, steps: Tensor) -> Attended:

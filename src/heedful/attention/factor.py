@@ -2,78 +2,104 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn import functional
+
+from heedful.attention.products import FEWEST, product, quick, weight_gradient
 
 
 class Factor:
-    """A matrix M that each step of a loop multiplies by, y_t = x_t M, with one product for its gradient.
+    """What each step of a loop multiplies by, with one product for its gradient.
 
-    Left to itself, PyTorch computes each step's share of it, x_t' dy_t, in a product of its own, and adds it to the
-    others': a pass over a matrix of M's size for every step. Here each y_t is tied to row t of an anchor instead, whose
-    gradient are all dy_t side by side when the loop has been gone through backwards; and M's is X' dY.
+    Left to itself, PyTorch computes each step's share of the gradient in a product of its own, and adds it to the
+    others': a pass over a whole matrix for every step. Here each y_t is tied to row t of an anchor instead, whose
+    gradient are all dy_t side by side when the loop has been gone through backwards; and the matrix's is one product.
+
+    Args:
+        weight: W (N, K), for y_t = W x_t + b; or (B, K, N), a matrix M for each sentence, for y_t = x_t M.
+        bias: b (N), or None.
+        batch: B.
+        steps: T, how often it is called at most.
 
     Raises:
         RuntimeError: in a backward pass that is to be differentiated again.
-
-    Args:
-        matrix: M (K, N), or (B, K, N), one for each sentence.
-        batch: B.
-        steps: T, how often it is called at most.
     """
 
-    def __init__(self, matrix: Tensor, *, batch: int, steps: int) -> None:
-        self._matrix = matrix
+    def __init__(self, weight: Tensor, bias: Tensor | None = None, *, batch: int, steps: int) -> None:
+        self._weight, self._bias = weight, bias
+        self._multiply = _multiplication(weight, bias, batch)
         self._inputs: list[Tensor] = []  # x_1 .. x_T
         self._anchors = None
-        if matrix.requires_grad and torch.is_grad_enabled() and not torch.compiler.is_compiling():
-            self._matrix = matrix.detach()
-            anchor: Tensor = _Anchor.apply(matrix, self._inputs, batch, steps)  # pyright: ignore[reportAssignmentType]
+        if weight.requires_grad and torch.is_grad_enabled() and not torch.compiler.is_compiling():
+            anchor: Tensor = _Anchor.apply(weight, bias, self._inputs, batch, steps)  # pyright: ignore
             self._anchors = iter(anchor.split(1, dim=1))
+            # Once dense, for all steps; the other way round for their gradients.
+            self._weight = weight.detach().contiguous()
+            self._turned = self._weight.mT.contiguous() if weight.dim() == 2 else self._weight.mT
+            self._bias = None if bias is None else bias.detach()
 
     def __call__(self, inputs: Tensor) -> Tensor:
         """The next step: (B, 1, K) -> (B, 1, N)."""
-        matrix = self._matrix
         if self._anchors is None:
-            return inputs @ matrix
+            return self._multiply(inputs, self._weight, self._bias)
+        weights = self._weight, self._turned
         if torch.is_autocast_enabled(inputs.device.type):
             lower = torch.get_autocast_dtype(inputs.device.type)
-            inputs, matrix = inputs.to(lower), matrix.to(lower)
+            inputs, *weights = (part.to(lower) for part in (inputs, *weights))
         self._inputs.append(inputs.detach())  # not what it came from: that refers to the anchor
-        return _Product.apply(inputs, matrix, next(self._anchors))  # pyright: ignore[reportReturnType]
+        return _Product.apply(self._multiply, inputs, *weights, self._bias, next(self._anchors))  # pyright: ignore
+
+
+def _multiplication(weight: Tensor, bias: Tensor | None, rows: int) -> Callable[..., Tensor]:
+    """Chosen once for all steps."""
+    if weight.dim() == 3:
+        return lambda inputs, matrix, _: inputs @ matrix
+    return product if rows >= FEWEST and quick(weight, bias) else functional.linear
 
 
 class _Product(torch.autograd.Function):
-    """x M, by which the anchor is of no effect, but gets the gradient."""
+    """W x + b, by which the anchor is of no effect, but gets the gradient."""
 
     @staticmethod
-    def forward(ctx: Any, inputs: Tensor, matrix: Tensor, anchor: Tensor) -> Tensor:
-        ctx.save_for_backward(matrix)
-        ctx.anchor_type = anchor.dtype
-        return inputs @ matrix
+    def forward(
+        ctx: Any,
+        multiply: Callable[..., Tensor],
+        inputs: Tensor,
+        weight: Tensor,
+        turned: Tensor,
+        bias: Tensor | None,
+        anchor: Tensor,
+    ) -> Tensor:
+        ctx.save_for_backward(turned)
+        ctx.multiply, ctx.anchor_type = multiply, anchor.dtype
+        return multiply(inputs, weight, bias)
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, Tensor]:  # pyright: ignore
+    def backward(ctx: Any, grad: Tensor) -> tuple[None, Tensor, None, None, None, Tensor]:  # pyright: ignore
         if torch.is_grad_enabled():  # create_graph=True; PyTorch would not notice that the matrix has been left out
             raise RuntimeError("a loop over decoding steps cannot be differentiated twice (create_graph=True)")
-        (matrix,) = ctx.saved_tensors
-        return grad @ matrix.mT, None, grad.to(ctx.anchor_type)
+        (turned,) = ctx.saved_tensors
+        return None, ctx.multiply(grad, turned, None), None, None, None, grad.to(ctx.anchor_type)
 
 
 class _Anchor(torch.autograd.Function):
     """(B, T, N) of no content, with all y_t's gradients."""
 
     @staticmethod
-    def forward(ctx: Any, matrix: Tensor, inputs: list[Tensor], batch: int, steps: int) -> Tensor:
-        ctx.inputs, ctx.batched = inputs, matrix.dim() == 3
-        return matrix.new_zeros(()).expand(batch, steps, matrix.shape[-1])
+    def forward(ctx: Any, weight: Tensor, bias: Tensor | None, inputs: list[Tensor], batch: int, steps: int) -> Tensor:
+        ctx.inputs, ctx.batched, ctx.biased = inputs, weight.dim() == 3, bias is not None
+        size = weight.shape[-1] if ctx.batched else weight.shape[0]
+        return weight.new_zeros(()).expand(batch, steps, size)
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None, None]:  # pyright: ignore
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore
         inputs = torch.cat(ctx.inputs, dim=1).to(grad.dtype)
         grad = grad[:, : inputs.shape[1]]
-        if not ctx.batched:
-            inputs, grad = inputs.flatten(0, 1), grad.flatten(0, 1)
-        return inputs.mT @ grad, None, None, None
+        if ctx.batched:
+            return inputs.mT @ grad, None, None, None, None
+        of_bias = grad.sum((0, 1)) if ctx.biased else None
+        return weight_gradient(grad, inputs), of_bias, None, None, None

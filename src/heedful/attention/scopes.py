@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from heedful.attention.memory import Memory, Window
+from heedful.attention.products import Linear
 from heedful.attention.scores import at_least_one
 from heedful.registry import Registry
 
@@ -78,7 +79,7 @@ class LocalP(Scope):
         super().__init__()
         self.window = at_least_one("window", window, window)
         attention_size = at_least_one("attention_size", attention_size, query_size)
-        self.query_projection = nn.Linear(query_size, attention_size, bias=False)  # W_p
+        self.query_projection = Linear(query_size, attention_size, bias=False)  # W_p
         self.v = nn.Parameter(torch.empty(attention_size))  # v_p
         nn.init.uniform_(self.v, -(attention_size**-0.5), attention_size**-0.5)
 

@@ -7,10 +7,10 @@ from abc import ABC, abstractmethod
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from heedful.attention.additive import additive_scores
 from heedful.attention.memory import Memory
+from heedful.attention.products import Linear, linear
 from heedful.errors import SizeError
 from heedful.registry import Registry
 
@@ -46,7 +46,7 @@ class Score(nn.Module, ABC):
     def queries(self, query: Tensor) -> Tensor:
         """(B, T, Q) -> (B, T, K): the query times `query_weight`."""
         weight = self.query_weight()
-        return query if weight is None else functional.linear(query, weight)
+        return query if weight is None else linear(query, weight)
 
     def reach(self, memory: Memory) -> Tensor | None:
         """(B, S) bool: the positions that this score can rate; None = all."""
@@ -91,7 +91,7 @@ class General(Score):
 
     def __init__(self, query_size: int, value_size: int) -> None:
         super().__init__(query_size, value_size)
-        self.key_projection = nn.Linear(value_size, query_size, bias=False)  # W_a
+        self.key_projection = Linear(value_size, query_size, bias=False)  # W_a
 
     def keys(self, values: Tensor) -> Tensor:
         return self.key_projection(values)  # W_a h_j
@@ -117,8 +117,8 @@ class Additive(Score):
     ) -> None:
         super().__init__(query_size, value_size)
         self.attention_size = at_least_one("attention_size", attention_size, query_size)
-        self.query_projection = nn.Linear(query_size, self.attention_size, bias=False)  # W_a
-        self.key_projection = nn.Linear(value_size, self.attention_size, bias=bias)  # U_a, b_a
+        self.query_projection = Linear(query_size, self.attention_size, bias=False)  # W_a
+        self.key_projection = Linear(value_size, self.attention_size, bias=bias)  # U_a, b_a
         self.v = nn.Parameter(torch.empty(self.attention_size))  # v_a
         nn.init.uniform_(self.v, -(self.attention_size**-0.5), self.attention_size**-0.5)
 
@@ -145,12 +145,12 @@ class Concat(Score):
     def __init__(self, query_size: int, value_size: int, *, attention_size: int | None = None) -> None:
         super().__init__(query_size, value_size)
         self.attention_size = at_least_one("attention_size", attention_size, query_size)
-        self.projection = nn.Linear(query_size + value_size, self.attention_size, bias=False)  # W_a
+        self.projection = Linear(query_size + value_size, self.attention_size, bias=False)  # W_a
         self.v = nn.Parameter(torch.empty(self.attention_size))  # v_a
         nn.init.uniform_(self.v, -(self.attention_size**-0.5), self.attention_size**-0.5)
 
     def keys(self, values: Tensor) -> Tensor:
-        return functional.linear(values, self.projection.weight[:, self.query_size :])
+        return linear(values, self.projection.weight[:, self.query_size :])
 
     def query_weight(self) -> Tensor:
         return self.projection.weight[:, : self.query_size]
@@ -175,7 +175,7 @@ class Location(Score):
     def __init__(self, query_size: int, value_size: int, *, max_positions: int = 50) -> None:
         super().__init__(query_size, value_size)
         self.max_positions = at_least_one("max_positions", max_positions, max_positions)
-        self.query_projection = nn.Linear(query_size, max_positions, bias=False)  # W_a
+        self.query_projection = Linear(query_size, max_positions, bias=False)  # W_a
 
     def query_weight(self) -> Tensor:
         return self.query_projection.weight  # W_a

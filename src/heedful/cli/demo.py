@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from heedful.answers import Prediction
-    from heedful.api import Run
+    from heedful.api.run import Run
 
 WORDS = ("attention", "alignment", "knowledge", "psychology", "heedful")
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from io import BufferedIOBase
 
     from heedful.answers import Prediction
-    from heedful.api import Run
+    from heedful.api.run import Run
     from heedful.data.codec import Codec
     from heedful.data.pairs import Pair
     from heedful.notes import Notes

@@ -44,9 +44,11 @@ def build(
     tied_embeddings: bool = False,
     zero_start: bool = False,
     dropout: float = 0.0,
-    initialisation: str = "default",
+    initialisation: str | None = "default",
 ) -> Model:
     """A model from names and sizes; a recipe's ``[model]`` table has the same keys.
+
+    Whoever overwrites its weights at once gives None for `initialisation`, since orthogonal matrices take time.
 
     Args:
         source_vocabulary_size: number of source symbols.
@@ -110,7 +112,8 @@ def build(
         dropout=dropout,
     )
     model = Model(encoder, decoder)
-    initialise(model, initialisation)
+    if initialisation is not None:
+        initialise(model, initialisation)
     return model
 
 

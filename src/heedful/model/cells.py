@@ -1,20 +1,20 @@
 """Recurrent cells that can be run over a whole sequence at once, or one step at a time from parts.
 
 A step is three parts, so that a decoder can take out of its loop what does not depend on the loop:
-``input_gates`` (linear in the input, and it may be given the input's columns in pieces), ``recurrent_gates``
-(linear in the previous state), ``advance`` (everything else).
+``input_gates`` (linear in the input; of the first columns alone, with `input_columns` for the rest),
+``recurrent_gates`` (linear in the previous state), ``advance`` (everything else).
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from heedful.attention.products import Linear, linear
 from heedful.registry import Registry
 
 cells: Registry[Cell] = Registry("cell")
@@ -34,6 +34,10 @@ class HiddenAndCell(NamedTuple):
 
 
 CellState = HiddenState | HiddenAndCell
+
+
+_SHUT = 1e4
+"""The sigmoid of it is 1, and of its negative 0, in every type, the half precisions (up to 65,504) among them."""
 
 
 class Cell(nn.Module, ABC):
@@ -68,15 +72,19 @@ class Cell(nn.Module, ABC):
         """All steps at once: inputs (B, T, I), state of (B, H) -> outputs (B, T, H) and the state after the last step,
         or after step ``lengths[b]`` of each row. Outputs behind a row's length are of no meaning."""
 
-    def input_gates(self, inputs: Tensor, *, start: int = 0, bias: bool = True) -> Tensor:
-        """The share of the gates that comes from columns `start` to ``start + inputs.shape[-1]`` of the input."""
-        weight, offset = self.input_weight()
-        return functional.linear(inputs, weight[:, start : start + inputs.shape[-1]], offset if bias else None)
+    def input_gates(self, inputs: Tensor) -> Tensor:
+        """The share of the gates that comes from the first ``inputs.shape[-1]`` columns of the input, and the bias."""
+        weight, bias = self.input_weight()
+        return linear(inputs, weight[:, : inputs.shape[-1]], bias)
+
+    def input_columns(self, start: int) -> Tensor:
+        """What the columns of the input from `start` on are multiplied by: (G, I - start)."""
+        return self.input_weight()[0][:, start:]
 
     def recurrent_gates(self, state: CellState) -> Tensor:
         """The share of the gates that comes from the previous hidden state."""
         weight, offset = self.recurrent_weight()
-        return functional.linear(state.hidden, weight, offset)
+        return linear(state.hidden, weight, offset)
 
     def zero_state(self, like: Tensor, *leading: int) -> CellState:
         """A state of zeros, (*leading, H), of the dtype and device of `like`."""
@@ -94,16 +102,9 @@ class _Library(Cell):
     def recurrent_weight(self) -> tuple[Tensor, Tensor]:
         return self.rnn.weight_hh_l0, self.rnn.bias_hh_l0  # pyright: ignore[reportReturnType]
 
-    def _run(self, inputs: Tensor, state: CellState, lengths: Tensor | None) -> tuple[Tensor, list[Tensor]]:
-        """PyTorch's own loop; packed only if rows end at different steps, since packing costs time."""
-        parts = [part.unsqueeze(0).contiguous() for part in state]
-        first = tuple(parts) if len(parts) > 1 else parts[0]
-        if lengths is None or bool((lengths == inputs.shape[1]).all()):
-            outputs, last = self.rnn(inputs, first)
-        else:
-            packed = pack_padded_sequence(inputs, lengths.cpu(), batch_first=True, enforce_sorted=False)
-            outputs, last = self.rnn(packed, first)
-            outputs, _ = pad_packed_sequence(outputs, batch_first=True, total_length=inputs.shape[1])
+    def _run(self, inputs: Tensor, state: CellState) -> tuple[Tensor, list[Tensor]]:
+        """PyTorch's own loop over all steps: outputs, and the parts of the last state."""
+        outputs, last = self.rnn(inputs, _first(state))
         return outputs, [part.squeeze(0) for part in (last if isinstance(last, tuple) else (last,))]
 
 
@@ -128,7 +129,7 @@ class GRU(_Library):
         return HiddenState(blend(new, state.hidden, update))  # (1 - z) n + z h
 
     def unroll(self, inputs: Tensor, state: CellState, lengths: Tensor | None = None) -> tuple[Tensor, HiddenState]:
-        outputs, last = self._run(inputs, state, None)
+        outputs, last = self._run(inputs, state)
         if lengths is not None:
             return outputs, HiddenState(_at(outputs, lengths))
         return outputs, HiddenState(last[0])
@@ -152,8 +153,34 @@ class LSTM(_Library):
         return HiddenAndCell(torch.sigmoid(o) * torch.tanh(cell), cell)  # h'
 
     def unroll(self, inputs: Tensor, state: CellState, lengths: Tensor | None = None) -> tuple[Tensor, HiddenAndCell]:
-        outputs, last = self._run(inputs, state, lengths)
+        if lengths is not None:
+            run = self._held if inputs.device.type == "cpu" else self._packed
+            return run(inputs, state, lengths)
+        outputs, last = self._run(inputs, state)
         return outputs, HiddenAndCell(*last)
+
+    def _held(self, inputs: Tensor, state: CellState, lengths: Tensor) -> tuple[Tensor, HiddenAndCell]:
+        """Rows of unequal lengths in PyTorch's own loop, which tells of the cells only what they are after the last
+        step: so behind a row's end its cell is held, c' = 1 * c + 0 * g, by one more input, which is 1 there and 0
+        before, and weighs so much in f and i that their sigmoids are 1 and 0. On a CPU it takes half the time of
+        packing, for which PyTorch has no fast kernels there."""
+        behind = torch.arange(inputs.shape[1])[None, :, None] >= lengths[:, None, None]  # (B, T, 1)
+        inputs = torch.cat([inputs.masked_fill(behind, 0.0), behind.to(inputs.dtype)], dim=-1)
+        weight, bias = self.input_weight()
+        hold = weight.new_tensor([-_SHUT, _SHUT, 0.0, 0.0]).repeat_interleave(self.hidden_size)  # of i, f, g, o
+        recurrent_weight, recurrent_bias = self.recurrent_weight()
+        parameters = [torch.cat([weight, hold[:, None]], dim=1), recurrent_weight, bias, recurrent_bias]
+        outputs, _, cell = torch.lstm(
+            inputs, _first(state), parameters, True, 1, 0.0, self.training, bidirectional=False, batch_first=True
+        )
+        return outputs, HiddenAndCell(_at(outputs, lengths), cell.squeeze(0))
+
+    def _packed(self, inputs: Tensor, state: CellState, lengths: Tensor) -> tuple[Tensor, HiddenAndCell]:
+        """The same by PyTorch's packed sequences."""
+        packed = pack_padded_sequence(inputs, lengths.cpu(), batch_first=True, enforce_sorted=False)
+        outputs, last = self.rnn(packed, _first(state))
+        outputs, _ = pad_packed_sequence(outputs, batch_first=True, total_length=inputs.shape[1])
+        return outputs, HiddenAndCell(*(part.squeeze(0) for part in last))
 
 
 @cells.register("paper_gru")
@@ -166,9 +193,9 @@ class PaperGRU(Cell):
 
     def __init__(self, input_size: int, hidden_size: int) -> None:
         super().__init__(input_size, hidden_size)
-        self.inputs = nn.Linear(input_size, 3 * hidden_size)  # W_z, W_r, W (and C_z, C_r, C) one above the other
-        self.gates = nn.Linear(hidden_size, 2 * hidden_size, bias=False)  # U_z, U_r
-        self.candidate = nn.Linear(hidden_size, hidden_size, bias=False)  # U
+        self.inputs = Linear(input_size, 3 * hidden_size)  # W_z, W_r, W (and C_z, C_r, C) one above the other
+        self.gates = Linear(hidden_size, 2 * hidden_size, bias=False)  # U_z, U_r
+        self.candidate = Linear(hidden_size, hidden_size, bias=False)  # U
 
     def input_weight(self) -> tuple[Tensor, Tensor]:
         return self.inputs.weight, self.inputs.bias
@@ -196,6 +223,12 @@ def blend(first: Tensor, second: Tensor, weight: Tensor) -> Tensor:
     if first.dtype == second.dtype == weight.dtype:
         return torch.lerp(first, second, weight)
     return first + weight * (second - first)
+
+
+def _first(state: CellState) -> Any:
+    """The state before the first step as PyTorch's modules take it."""
+    parts = [part.unsqueeze(0).contiguous() for part in state]
+    return tuple(parts) if len(parts) > 1 else parts[0]
 
 
 def _at(outputs: Tensor, lengths: Tensor) -> Tensor:

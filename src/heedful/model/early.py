@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Sequence
 
+import torch
 from torch import Tensor
-from torch.nn import functional
 
 from heedful.attention import Attended, Attention, Memory
 from heedful.attention.factor import Factor
@@ -55,31 +54,32 @@ class Early(Fusion):
         batch, count, _ = embeddings.shape
         shares = self.stack.first.input_gates(embeddings)  # W E y_{t-1}, all steps in one product
         ask = self.attention.asked(memory, steps=count)
-        context_gates = Factor(self._context_weight().T, batch=batch, steps=count)
+        context_gates = Factor(self.stack.first.input_columns(self.embedding_size), batch=batch, steps=count)  # C
+        recurrent_gates = self.stack.recurrent(batch=batch, steps=count)
         steps = []
         for embedding, share in zip(embeddings.split(1, dim=1), shares.split(1, dim=1), strict=True):
-            step, state = self._step(embedding, share, state, ask, context_gates)
+            attended = ask(state.layers[-1].hidden, steps=state.step)
+            gates = share + context_gates(attended.context)  # W E y_{t-1} + C c_t
+            step, state = self._step(embedding, attended, gates, state, recurrent_gates)
             steps.append(step)
         return join(steps, embeddings)
 
     def step(self, embedding: Tensor, memory: Memory | FixedVector, state: State) -> tuple[Steps, State]:
-        share = self.stack.first.input_gates(embedding)
-        context_gates = partial(functional.linear, weight=self._context_weight())
-        return self._step(embedding, share, state, partial(self.attention, memory=memory), context_gates)
-
-    def _context_weight(self) -> Tensor:
-        return self.stack.first.input_columns(self.embedding_size)  # C
+        assert isinstance(memory, Memory)
+        attended = self.attention(state.layers[-1].hidden, memory, steps=state.step)
+        gates = self.stack.first.input_gates(torch.cat([embedding, attended.context], dim=-1))
+        return self._step(embedding, attended, gates, state, None)
 
     def _step(
         self,
         embedding: Tensor,
-        share: Tensor,
+        attended: Attended,
+        gates: Tensor,
         state: State,
-        ask: Callable[..., Attended],
-        context_gates: Callable[[Tensor], Tensor],
+        recurrent_gates: Sequence[Factor] | None,
     ) -> tuple[Steps, State]:
+        """From c_t and alpha_t."""
         before = state.layers[-1].hidden  # s_{t-1}
-        context, weights = ask(before, steps=state.step)  # c_t, alpha_t
-        layers = self.stack.advance(share + context_gates(context), state.layers)  # W E y_{t-1} + C c_t; s_t
-        steps = Steps(embedding, before, layers[-1].hidden, context, None, weights)
+        layers = self.stack.advance(gates, state.layers, recurrent_gates)
+        steps = Steps(embedding, before, layers[-1].hidden, attended.context, None, attended.weights)  # s_t
         return steps, State(layers, None, state.step + 1)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import torch
-from torch import Tensor, nn
-from torch.nn import functional
+from torch import Tensor
 
 from heedful.attention import Attended, Attention, Memory
 from heedful.attention.factor import Factor
+from heedful.attention.products import Linear
 from heedful.errors import RecipeError
 from heedful.model.cells import Cell, blend
 from heedful.model.encoder import Encoded
@@ -76,8 +76,8 @@ class Late(Fusion):
         self.attention = attention
         self.row_convention = rows
         joint = value_size + hidden_size
-        self.combine = nn.Linear(value_size if combine == "gate" else joint, size, bias=False)  # W_c
-        self.gate = nn.Linear(joint, size, bias=False) if combine == "gate" else None  # W_g
+        self.combine = Linear(value_size if combine == "gate" else joint, size, bias=False)  # W_c
+        self.gate = Linear(joint, size, bias=False) if combine == "gate" else None  # W_g
 
     def prepare(self, encoded: Encoded) -> Memory:
         return self.attention.prepare(encoded.values, encoded.mask, encoded.positions)
@@ -97,20 +97,20 @@ class Late(Fusion):
         batch, count, _ = embeddings.shape
         shares = self.stack.first.input_gates(embeddings)  # W E y_{t-1}, all steps in one product
         ask = self.attention.asked(memory, steps=count)
-        fed_gates = Factor(self._fed_weight().T, batch=batch, steps=count)
+        # What h~_{t-1} is multiplied by.
+        fed_gates = Factor(self.stack.first.input_columns(self.embedding_size), batch=batch, steps=count)
+        recurrent_gates = self.stack.recurrent(batch=batch, steps=count)
         steps = []
         for embedding, share in zip(embeddings.split(1, dim=1), shares.split(1, dim=1), strict=True):
-            step, state = self._step(embedding, share, state, ask, fed_gates)
+            assert state.fed is not None
+            step, state = self._step(embedding, share + fed_gates(state.fed), state, ask, recurrent_gates)
             steps.append(step)
         return join(steps, embeddings)
 
     def step(self, embedding: Tensor, memory: Memory | FixedVector, state: State) -> tuple[Steps, State]:
-        share = self.stack.first.input_gates(embedding)
-        fed_gates = partial(functional.linear, weight=self._fed_weight())
-        return self._step(embedding, share, state, partial(self.attention, memory=memory), fed_gates)
-
-    def _fed_weight(self) -> Tensor:
-        return self.stack.first.input_columns(self.embedding_size)  # what h~_{t-1} is multiplied by
+        inputs = embedding if state.fed is None else torch.cat([embedding, state.fed], dim=-1)
+        gates = self.stack.first.input_gates(inputs)
+        return self._step(embedding, gates, state, partial(self.attention, memory=memory), None)
 
     def _step(
         self,
@@ -118,11 +118,9 @@ class Late(Fusion):
         gates: Tensor,
         state: State,
         ask: Callable[..., Attended],
-        fed_gates: Callable[[Tensor], Tensor],
+        recurrent_gates: Sequence[Factor] | None,
     ) -> tuple[Steps, State]:
-        if state.fed is not None:
-            gates = gates + fed_gates(state.fed)
-        layers = self.stack.advance(gates, state.layers)
+        layers = self.stack.advance(gates, state.layers, recurrent_gates)
         top = layers[-1].hidden  # h_t
         context, weights = ask(top, steps=state.step)  # c_t, alpha_t
         attentional = self._attentional(context, top)  # h~_t

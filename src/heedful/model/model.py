@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from heedful.attention import Attention, Memory
 from heedful.attention.normalisers import Normaliser
@@ -16,6 +15,7 @@ from heedful.data.vocabulary import Vocabulary
 from heedful.errors import RecipeError
 from heedful.model.encoder import Encoded, Encoder
 from heedful.model.fusion import FixedVector, Fusion
+from heedful.model.loss import cross_entropy, wide
 from heedful.model.posterior import posterior
 from heedful.model.readout import Output, Readout
 from heedful.model.start import Start
@@ -79,6 +79,11 @@ class Decoder(nn.Module):
         """(..., Y) before the softmax."""
         return self.output(self.dropout(self.readout(steps)))
 
+    def loss(self, steps: Steps, wanted: Tensor, *, label_smoothing: float = 0.0) -> tuple[Tensor, Tensor]:
+        """The cross-entropy of N steps (N, ...) with the tokens (N) that they should write: see `cross_entropy`."""
+        features = self.output.projection(self.dropout(self.readout(steps)))
+        return cross_entropy(features, self.output.weight, self.output.bias, wanted, label_smoothing=label_smoothing)
+
 
 class Model(nn.Module):
     """A sequence-to-sequence model over one source."""
@@ -139,13 +144,13 @@ class Model(nn.Module):
     def step(self, tokens: Tensor, memory: Memory | FixedVector, state: State) -> tuple[Tensor, Tensor | None, State]:
         """Search's step: tokens (B, K) -> log-probabilities (B, K, Y), weights (B, K, S) or None, and state."""
         steps, state = self.decoder.step(tokens, memory, state)
-        return torch.log_softmax(_wide(self.decoder.logits(steps)), dim=-1), steps.weights, state
+        return torch.log_softmax(wide(self.decoder.logits(steps)), dim=-1), steps.weights, state
 
     def distributions(self, batch: Batch) -> tuple[Tensor, Tensor | None]:
         """Forced decoding: log-probabilities (B, T, Y) at each step of the given targets, and weights (B, T, S)."""
         assert batch.target is not None
         steps = self._unroll(batch, _inputs(batch.target))
-        return torch.log_softmax(_wide(self.decoder.logits(steps)), dim=-1), steps.weights
+        return torch.log_softmax(wide(self.decoder.logits(steps)), dim=-1), steps.weights
 
     def force(self, batch: Batch) -> tuple[Tensor, Tensor | None]:
         """Forced decoding: log-probabilities of the given target tokens (B, T), 0 behind the end; weights (B, T, S)."""
@@ -182,17 +187,13 @@ class Model(nn.Module):
         if own_words > 0:
             inputs = self._mix(batch, inputs, own_words)
         steps = self._unroll(batch, inputs)
-        logits = _wide(self.decoder.logits(steps.select(batch.target.mask)))
-        wanted = batch.target.tokens[batch.target.mask]
-        logs = torch.log_softmax(logits, dim=-1)
-        total = plain = functional.nll_loss(logs, wanted, reduction="sum")
-        if label_smoothing > 0:
-            even = -logs[:, Vocabulary.END :].mean(-1).sum()  # the ids below are never an answer
-            total = (1 - label_smoothing) * plain + label_smoothing * even
+        mask = batch.target.mask
+        wanted = batch.target.tokens[mask]
+        total, plain = self.decoder.loss(steps.select(mask), wanted, label_smoothing=label_smoothing)
         if guided_attention > 0 and batch.guide is not None and steps.weights is not None:
-            logs = _wide(steps.weights).clamp(min=_NEVER).log()
+            logs = wide(steps.weights).clamp(min=_NEVER).log()
             total = total - guided_attention * (batch.guide * logs).sum()
-        return Loss(total, plain.detach(), batch.target.mask.sum())
+        return Loss(total, plain, mask.sum())
 
     def _unroll(self, batch: Batch, inputs: Tensor) -> Steps:
         memory, state = self.begin(batch.sources[0])
@@ -212,11 +213,6 @@ def of_target(logs: Tensor, batch: Batch) -> Tensor:
     """Of log-probabilities (B, T, Y) those of the batch's target tokens, (B, T), 0 behind the end."""
     assert batch.target is not None
     return logs.gather(2, batch.target.tokens.unsqueeze(-1)).squeeze(-1) * batch.target.mask
-
-
-def _wide(logits: Tensor) -> Tensor:
-    """At least single precision, for the softmax."""
-    return logits.to(torch.promote_types(logits.dtype, torch.float32))
 
 
 def _inputs(target: Sequences) -> Tensor:

@@ -6,8 +6,8 @@ from abc import ABC, abstractmethod
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
+from heedful.attention.products import Linear, linear
 from heedful.errors import SizeError
 from heedful.model.fusion import Fusion
 from heedful.model.steps import Steps
@@ -81,7 +81,7 @@ class Maxout(Readout):
         super().__init__(fusion, embedding_size=embedding_size, hidden_size=hidden_size)
         self.feature_size = readout_size or max(1, hidden_size // 2)
         inputs = hidden_size + embedding_size + fusion.context_size
-        self.projection = nn.Linear(inputs, 2 * self.feature_size)  # [U_o, V_o, C_o], b_o
+        self.projection = Linear(inputs, 2 * self.feature_size)  # [U_o, V_o, C_o], b_o
 
     def forward(self, steps: Steps) -> Tensor:
         raw = self.projection(torch.cat([steps.before, steps.embeddings, steps.contexts], dim=-1))  # t~
@@ -102,11 +102,11 @@ class Output(nn.Module):
         super().__init__()
         vocabulary_size, embedding_size = embedding.weight.shape
         project = tied and feature_size != embedding_size
-        self.projection = nn.Linear(feature_size, embedding_size, bias=False) if project else nn.Identity()
+        self.projection = Linear(feature_size, embedding_size, bias=False) if project else nn.Identity()
         self.weight = embedding.weight if tied else nn.Parameter(torch.empty(vocabulary_size, feature_size))
         if not tied:
             nn.init.uniform_(self.weight, -(feature_size**-0.5), feature_size**-0.5)
         self.bias = nn.Parameter(torch.zeros(vocabulary_size)) if bias else None
 
     def forward(self, features: Tensor) -> Tensor:
-        return functional.linear(self.projection(features), self.weight, self.bias)
+        return linear(self.projection(features), self.weight, self.bias)

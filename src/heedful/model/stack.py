@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor, nn
 
+from heedful.attention.factor import Factor
 from heedful.model.cells import Cell, CellState
 
 LayerStates = tuple[CellState, ...]
@@ -47,13 +50,21 @@ class Stack(nn.Module):
             last.append(type(state)(*(part.unsqueeze(1) for part in state)))
         return inputs, tuple(last)
 
-    def advance(self, gates: Tensor, states: LayerStates) -> LayerStates:
-        """One step from the first layer's input gates (..., G)."""
+    def recurrent(self, *, batch: int, steps: int) -> list[Factor]:
+        """What a loop over `steps` steps computes each layer's recurrent gates with."""
+        weights = [cell.recurrent_weight() for cell in self.cells]  # pyright: ignore[reportCallIssue]
+        return [Factor(weight, bias, batch=batch, steps=steps) for weight, bias in weights]
+
+    def advance(
+        self, gates: Tensor, states: LayerStates, recurrent_gates: Sequence[Factor] | None = None
+    ) -> LayerStates:
+        """One step from the first layer's input gates (..., G); a loop gives what `recurrent` made."""
         after: list[CellState] = []
         for index, (cell, state) in enumerate(zip(self.cells, states, strict=True)):
             if index:
                 gates = cell.input_gates(self.dropout(after[-1].hidden))  # pyright: ignore[reportCallIssue]
-            after.append(cell.advance(gates, cell.recurrent_gates(state), state))  # pyright: ignore[reportCallIssue]
+            recurrent = recurrent_gates[index](state.hidden) if recurrent_gates else cell.recurrent_gates(state)  # pyright: ignore
+            after.append(cell.advance(gates, recurrent, state))  # pyright: ignore[reportCallIssue]
         return tuple(after)
 
     def outputs_before(self, outputs: Tensor, states: LayerStates) -> Tensor:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
+from heedful.attention.products import Linear
 from heedful.errors import SizeError
 from heedful.model.cells import Cell
 from heedful.model.encoder import Encoded, Encoder
@@ -47,7 +48,7 @@ class Start(nn.Module, ABC):
 
     def _projections(self, size: int) -> nn.ModuleList:
         """One matrix per layer and part of its state."""
-        return nn.ModuleList(nn.Linear(size, self.hidden_size) for _ in range(self.layers) for _ in self.state._fields)
+        return nn.ModuleList(Linear(size, self.hidden_size) for _ in range(self.layers) for _ in self.state._fields)
 
     def _project(self, projections: nn.ModuleList, source: Callable[[int], Tensor]) -> LayerStates:
         """tanh(W source(part) + b), with its own W for each layer and part."""

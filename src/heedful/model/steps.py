@@ -33,7 +33,8 @@ class Steps(NamedTuple):
 
     def select(self, mask: Tensor) -> Steps:
         """Only the steps where `mask` (B, T) is True, in one row: (N, ...). The weights are left out."""
-        picked = (None if part is None else part[mask] for part in self[:-1])
+        rows = mask.flatten().nonzero().squeeze(1)
+        picked = (None if part is None else part.flatten(0, 1).index_select(0, rows) for part in self[:-1])
         return Steps(*picked)  # pyright: ignore[reportArgumentType]
 
 

@@ -114,10 +114,11 @@ class _Run:
         while self.beam.origin.numel():
             logs, weights, state = step(self.beam.tokens, memory, state)
             parents = self._advance(logs, weights, time)
-            state = reorder(state, parents)
             going = self._going()
             if not bool(going.all()):
-                memory, state, self.beam = keep(memory, going), keep(state, going), keep(self.beam, going)
+                memory, state, parents = keep(memory, going), keep(state, going), keep(parents, going)
+                self.beam = keep(self.beam, going)
+            state = reorder(state, parents)
             time += 1
 
     def _advance(self, logs: Tensor, weights: Tensor | None, time: int) -> Tensor:

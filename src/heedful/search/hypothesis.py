@@ -38,9 +38,16 @@ class Hypothesis(NamedTuple):
 def reorder(state: Any, parents: Tensor) -> Any:
     """The state after hypotheses were chosen: row k of sentence b continues row ``parents[b, k]``."""
     rows = torch.arange(parents.shape[0], device=parents.device)[:, None]
-    return map_tensors(lambda tensor: tensor[rows, parents], state)
+
+    def continued(tensor: Tensor) -> Tensor:
+        # Whole rows of one long list are copied several times faster than by two indices.
+        places = parents + rows * tensor.shape[1]
+        return tensor.flatten(0, 1).index_select(0, places.flatten()).unflatten(0, parents.shape)
+
+    return map_tensors(continued, state)
 
 
 def keep(tree: Any, sentences: Tensor) -> Any:
     """Only these sentences of a memory, a state, or anything else whose tensors have a row a sentence."""
-    return map_tensors(lambda tensor: tensor[sentences], tree)
+    places = sentences.nonzero().squeeze(1)
+    return map_tensors(lambda tensor: tensor.index_select(0, places), tree)

@@ -1,0 +1,86 @@
+"""y = W x + b by the library that is quickest at it."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+FEWEST = 5
+"""Rows from which on it pays."""
+
+
+class Linear(nn.Linear):
+    """PyTorch's, computed by `linear`."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return linear(input, self.weight, self.bias)
+
+
+def linear(inputs: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """``functional.linear``, by oneDNN where that is quicker: (..., K), (N, K), (N) -> (..., N).
+
+    PyTorch leaves products in single precision to MKL, which on AMD processors does not use their widest registers
+    (AVX-512). oneDNN, which is in every PyTorch for x86 too, does, and takes half the time there. On processors without
+    them, in other types, for few rows, under autocast, and while a model is compiled or traced, it is PyTorch's own.
+
+    Raises:
+        RuntimeError: in a backward pass that is to be differentiated again, where it is oneDNN's.
+    """
+    if not quick(inputs, weight, bias) or inputs.numel() < FEWEST * inputs.shape[-1]:
+        return functional.linear(inputs, weight, bias)
+    return _Linear.apply(inputs, weight, bias)  # pyright: ignore[reportReturnType]
+
+
+def quick(*parts: Tensor | None) -> bool:
+    """Whether products of these are oneDNN's, if they have rows enough."""
+    if torch.compiler.is_compiling() or torch.jit.is_tracing():  # pyright: ignore[reportPrivateImportUsage]
+        return False
+    suit = all(_suits(part) for part in parts if part is not None)
+    return suit and _there() and not torch.is_autocast_enabled("cpu")
+
+
+def _suits(part: Tensor) -> bool:
+    return part.dtype == torch.float32 and part.device.type == "cpu"
+
+
+@functools.cache
+def _there() -> bool:
+    """Whether there are oneDNN, and AVX-512 for it to use."""
+    known = torch.backends.mkldnn.is_available() and hasattr(torch.ops.mkldnn, "_linear_pointwise")
+    return known and torch.backends.cpu.get_cpu_capability() == "AVX512"
+
+
+def product(inputs: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """`linear` of what is `quick`, without gradients. Of anything but dense tensors oneDNN's way is far slower."""
+    return torch.ops.mkldnn._linear_pointwise(inputs.contiguous(), weight.contiguous(), bias, "none", [], "")
+
+
+class _Linear(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, inputs: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        ctx.save_for_backward(inputs, weight)
+        return product(inputs, weight, bias)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, Tensor | None, Tensor | None]:  # pyright: ignore
+        if torch.is_grad_enabled():
+            raise RuntimeError(
+                "heedful's linear layers cannot be differentiated twice (create_graph=True) on this processor"
+            )
+        inputs, weight = ctx.saved_tensors
+        of_inputs, of_weight, of_bias = ctx.needs_input_grad
+        return (
+            product(grad, weight.T) if of_inputs else None,
+            weight_gradient(grad, inputs) if of_weight else None,
+            grad.flatten(0, -2).sum(0) if of_bias else None,
+        )
+
+
+def weight_gradient(grad: Tensor, inputs: Tensor) -> Tensor:
+    """W's (N, K), from y's (..., N) and x (..., K)."""
+    grad, inputs = grad.flatten(0, -2), inputs.flatten(0, -2)
+    return product(grad.T, inputs.T) if quick(grad, inputs) else grad.T @ inputs

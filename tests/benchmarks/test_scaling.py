@@ -1,0 +1,62 @@
+"""The benchmark of growth: slopes of known powers, memory of a known size, and a whole run at tiny sizes."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+
+
+@pytest.fixture
+def axes(monkeypatch):
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    import steps.axes
+
+    return steps.axes
+
+
+@pytest.mark.parametrize("power", [-1.0, 0.0, 1.0, 2.0])
+def test_the_slope_is_the_power(axes, power):
+    values = [2, 3, 7, 31]
+    assert axes.slope(values, [5 * value**power for value in values]) == pytest.approx(power)
+
+
+def test_peak_memory_is_that_of_the_call_alone(axes, monkeypatch, tmp_path):
+    (tmp_path / "hungry.py").write_text(
+        "import torch\n"
+        "def make(mib):\n"
+        "    held, gone = torch.ones(31, 1 << 18), torch.ones(197, 1 << 18)\n"
+        "    return lambda: (held, torch.ones(mib, 1 << 18), torch.ones(mib, 1 << 18).sum())\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    import hungry
+
+    assert axes.peak(hungry.make, [53], tiny=[1]) == pytest.approx(2 * 53, abs=3)
+
+
+def test_a_run_measures_each_point_and_draws(axes, monkeypatch, tmp_path, capsys):
+    import scaling
+
+    tiny = {"S": (2, 3, 7), "beam": (1, 3)}
+    for name, values in tiny.items():
+        monkeypatch.setitem(axes.AXES, name, axes.AXES[name]._replace(values=values))
+    monkeypatch.setattr(scaling, "Setting", lambda: axes.Setting(3, 5, 7, 11, 2, 1, 13))
+    told = []
+    monkeypatch.setattr(axes, "peak", lambda make, words, tiny: told.append((make, words)) or 3.0 * words[0][1])
+    files = {"--plot": tmp_path / "plot.png", "--json": tmp_path / "figures.json"}
+    scaling.main(["--axes", "S", "beam", "--repeats", "1", *(str(x) for pair in files.items() for x in pair)])
+    found = json.loads(files["--json"].read_text())["figures"]
+    assert [point["value"] for point in found["S"]] == [2, 3, 7]
+    assert all(point["train"] > 0 and point["decode"] > 0 for point in found["S"])
+    assert [point["train"] for point in found["beam"]] == [None, None]
+    assert [words[0][1] for make, words in told if make is axes.training] == [2, 3, 7]
+    assert [words[0][4] for make, words in told if make is axes.decoding] == [1, 3]
+    assert "| S | 2 | 7 |" in capsys.readouterr().out
+    assert files["--plot"].read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("beam", [1, 3])
+def test_decoding_goes_exactly_so_far(axes, beam):
+    search = axes.decoding((3, 5, 7, 11, beam, 1, 13), "early", "gru")
+    assert [len(best.token_scores) for best, *_ in search()] == [7, 7, 7]
