@@ -21,7 +21,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "16")  # as the command line has it
+os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "64")  # as the command line has it
 
 import torch
 

@@ -25,7 +25,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "16")  # as the command line has it
+os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "64")  # as the command line has it
 
 import torch
 

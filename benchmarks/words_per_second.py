@@ -15,7 +15,7 @@ import statistics
 import tempfile
 import time
 
-os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "16")  # as the command line has it
+os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "64")  # as the command line has it
 
 import torch
 

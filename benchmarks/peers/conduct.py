@@ -95,7 +95,7 @@ def _environment(toolkit: str, threads: int) -> dict[str, str]:
     values.pop("ONEDNN_PRIMITIVE_CACHE_CAPACITY", None)
     if toolkit == "heedful":
         values["PYTHONPATH"] = os.pathsep.join(os.path.abspath(path) for path in paths if path)
-        values["ONEDNN_PRIMITIVE_CACHE_CAPACITY"] = "16"  # as heedful's command line has it
+        values["ONEDNN_PRIMITIVE_CACHE_CAPACITY"] = "64"  # as heedful's command line has it
     return values
 
 

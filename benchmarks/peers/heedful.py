@@ -4,7 +4,7 @@ A recipe with the sizes of all; each variant's parts lie over it. Batches are th
 padded positions, pools sorted by length; how many positions is chosen so that a batch has as many pairs as the others'
 on average. Adam at a constant rate, no dropout, clipping or smoothing; the norm of the gradients is computed all the
 same, since a gradient that is not finite stops training. One thing is set as the command line sets it:
-ONEDNN_PRIMITIVE_CACHE_CAPACITY=16 (see conduct.py).
+ONEDNN_PRIMITIVE_CACHE_CAPACITY=64 (see conduct.py).
 
 bahdanau: additive score with 512 units, asked with s_{t-1} before a GRU step; output softmax(W [s_t; c_t] + b), which
     is nearest to yoyodyne's softmax(W s_t + b) and does more work than it.

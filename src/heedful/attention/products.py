@@ -55,8 +55,23 @@ def _there() -> bool:
 
 
 def product(inputs: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """`linear` of what is `quick`, without gradients. Of anything but dense tensors oneDNN's way is far slower."""
+    """`linear` of what is `quick`, without gradients."""
+    flat = inputs.reshape(-1, inputs.shape[-1])
+    return _dense(_filled(flat), weight, bias)[: flat.shape[0]].view(*inputs.shape[:-1], weight.shape[0])
+
+
+def _dense(inputs: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """Of anything but dense tensors oneDNN's way is far slower."""
     return torch.ops.mkldnn._linear_pointwise(inputs.contiguous(), weight.contiguous(), bias, "none", [], "")
+
+
+def _filled(rows: Tensor) -> Tensor:
+    """With rows of zeros up to the next of a few numbers, at most an eighth more: for each number of rows oneDNN makes,
+    and keeps, code of its own, which takes longer than a small product."""
+    count = rows.shape[0]
+    step = max(8, (1 << count.bit_length()) >> 4)
+    missing = -count % step
+    return functional.pad(rows, (0, 0, 0, missing)) if missing else rows
 
 
 class _Linear(torch.autograd.Function):
@@ -83,4 +98,4 @@ class _Linear(torch.autograd.Function):
 def weight_gradient(grad: Tensor, inputs: Tensor) -> Tensor:
     """W's (N, K), from y's (..., N) and x (..., K)."""
     grad, inputs = grad.flatten(0, -2), inputs.flatten(0, -2)
-    return product(grad.T, inputs.T) if quick(grad, inputs) else grad.T @ inputs
+    return _dense(_filled(grad).T, _filled(inputs).T) if quick(grad, inputs) else grad.T @ inputs
