@@ -52,8 +52,9 @@ def check_score(score: str | type[Score], *, options: Mapping[str, Any] | None =
     raw = part(queries, memory)
     _demand(raw.shape == (SENTENCES, STEPS, WORDS), name, "scores must be (B, T, S)", raw.shape)
     weight = part.query_weight()
-    if weight is not None:
-        _same(queries, data.query @ weight.T, name, "queries(query) must be query times query_weight()")
+    product = data.query if weight is None else data.query @ weight.T
+    _demand(queries.shape == product.shape, name, "queries must be of query_weight()'s size", queries.shape)
+    _same(queries, product, name, "queries(query) must be query times query_weight()")
     reach = part.reach(memory)
     if reach is not None:
         _demand(reach.dtype == torch.bool, name, "reach must be of bool", reach.dtype)

@@ -258,7 +258,7 @@ def test_tags_do_not_make_another_source(tmp_path):
 def test_a_picture_holds_24_maps(look, pairs, tmp_path, suffix, monkeypatch):
     drawn: list[tuple[int, list[str | None], int | None, str]] = []
     monkeypatch.setattr(
-        sys.modules["heedful.api.look"],  # of which heedful.api.look is the function
+        sys.modules["heedful.api.look"],
         "save_many",
         lambda maps, path, *, titles, columns, theme: drawn.append((len(maps), titles, columns, theme)),
     )

@@ -2,7 +2,7 @@
 
 import torch
 
-from heedful.attention import Global, LocalM, Location, Normaliser, Scope, Score, Softmax, Window
+from heedful.attention import General, Global, LocalM, Location, Normaliser, Scope, Score, Softmax, Window
 
 
 class Constant(Score):
@@ -25,6 +25,11 @@ class FlatScores(Constant):
 class OtherWeight(Location):
     def queries(self, query):
         return 2 * super().queries(query)
+
+
+class HiddenWeight(General):
+    def queries(self, query):
+        return 2 * query
 
 
 class ReachOfNumbers(Location):

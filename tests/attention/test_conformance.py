@@ -52,6 +52,7 @@ def test_all_together(names):
         (broken.ShortKeys, "keys must be (B, S, K)"),
         (broken.FlatScores, "scores must be (B, T, S), got torch.Size([2, 11])"),
         (broken.OtherWeight, "queries(query) must be query times query_weight(), got a difference of"),
+        (broken.HiddenWeight, "queries(query) must be query times query_weight(), got a difference of"),
         (broken.ReachOfNumbers, "reach must be of bool, got torch.int64"),
         (broken.ReachPerWord, "reach must be (B, S)"),
         (broken.SeesPadding, "masking must equal slicing (torch.float64): weights"),

@@ -9,6 +9,7 @@ import torch
 from torch.nn import functional
 
 from heedful.attention.factor import Factor
+from heedful.errors import SizeError
 
 from .cases import B, Q, S, T, V, normal
 
@@ -89,6 +90,49 @@ def test_under_autocast_products_are_of_half_precision_and_gradients_of_single()
     for one, other in zip(*found, strict=True):
         assert other.dtype == torch.float32
         torch.testing.assert_close(other, one, rtol=0.05, atol=0.05)
+
+
+def test_a_frozen_matrix_still_passes_gradients_on_in_single_precision():
+    """Where products are oneDNN's, which knows nothing of gradients."""
+    leaves = [each.detach().float().requires_grad_() for each in operands(False)]
+    inputs, start = (torch.cat([each] * 3).detach().requires_grad_() for each in leaves[1:3])  # B = 6 rows
+    found = []
+    for factor in (False, True):
+        multiply = (
+            Factor(leaves[0].detach(), batch=6, steps=T) if factor else partial(functional.linear, weight=leaves[0])
+        )
+        last = start
+        for step in inputs.split(1, dim=1):
+            last = multiply(torch.tanh(step + last.mean(-1, keepdim=True)))
+        found.append(torch.autograd.grad(last.sum(), [inputs, start]))
+    for one, other in zip(*found, strict=True):
+        torch.testing.assert_close(other, one, rtol=1e-4, atol=1e-6)
+        assert one.abs().max() > 0
+
+
+def test_wrong_use_is_told():
+    weight, inputs, _, bias = operands(False)
+    with pytest.raises(SizeError, match="one step at a time"):
+        Factor(weight, bias, batch=B, steps=T)(inputs)
+    multiply = Factor(weight, bias, batch=B, steps=1)
+    multiply(inputs[:, :1])
+    with pytest.raises(SizeError, match="as many as it was made for"):
+        multiply(inputs[:, :1])
+
+
+def test_inputs_that_are_changed_before_the_backward_pass_are_noticed():
+    weight, inputs, _, bias = operands(False)
+    step = inputs[:, :1] * 1
+    made = Factor(weight, bias, batch=B, steps=T)(step)
+    step.mul_(3)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        made.sum().backward()
+
+
+def test_double_precision_stays_double_under_autocast():
+    leaves = operands(False)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert loop(*leaves, factor=True).dtype == torch.float64
 
 
 def test_nothing_is_left_of_a_loop_that_nobody_refers_to():

@@ -8,6 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from heedful.attention.products import plain_only
+
 PIECE = 1 << 20
 """How many terms are in memory at once, unless those of a single query are more."""
 
@@ -25,12 +27,12 @@ def additive_scores(queries: Tensor, keys: Tensor, v: Tensor) -> Tensor:
     backward pass: what is kept for it are queries, keys and v. In single precision scores differ from those of the
     plain formula in double precision by at most 2e-7 sum_d |v_d|, however large queries and keys are. Half precision is
     computed in single precision; under autocast, scores are of single precision too. While a model is compiled,
-    exported or traced, it is the plain formula, which does not depend on sizes.
+    exported, traced or transformed (`torch.func`), it is the plain formula, which does not depend on sizes.
 
     Raises:
         RuntimeError: in the backward pass of the backward pass; `plain_additive_scores` can be differentiated twice.
     """
-    if torch.compiler.is_compiling() or torch.jit.is_tracing():  # pyright: ignore[reportPrivateImportUsage]
+    if plain_only():
         return plain_additive_scores(queries, keys, v)
     dtype = torch.promote_types(torch.promote_types(queries.dtype, keys.dtype), v.dtype)
     wide = torch.promote_types(dtype, torch.float32)

@@ -93,7 +93,7 @@ class Attention(nn.Module):
         return Attended(self._dropped(weights, memory) @ memory.values, weights)
 
     def asked(self, memory: Memory, *, steps: int) -> Asked:
-        """`memory`, to be asked by a loop over `steps` steps, one query after the other."""
+        """`memory`, to be asked by a loop over at most `steps` steps, one query after the other."""
         return Asked(self, memory, steps)
 
     def _weights(self, query: Tensor, queries: Tensor, memory: Memory, steps: Tensor) -> Tensor:

@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from heedful.attention.products import FEWEST, product, quick, weight_gradient
+from heedful.attention.products import FEWEST, linear, plain_only, product, quick, weight_gradient
+from heedful.errors import SizeError
 
 
 class Factor:
@@ -26,39 +27,48 @@ class Factor:
         steps: T, how often it is called at most.
 
     Raises:
+        SizeError: called more often, or with more than one step.
         RuntimeError: in a backward pass that is to be differentiated again.
     """
 
     def __init__(self, weight: Tensor, bias: Tensor | None = None, *, batch: int, steps: int) -> None:
         self._weight, self._bias = weight, bias
-        self._multiply = _multiplication(weight, bias, batch)
+        self._multiply: Callable[..., Tensor] = _batched if weight.dim() == 3 else linear
         self._inputs: list[Tensor] = []  # x_1 .. x_T
         self._anchors = None
-        if weight.requires_grad and torch.is_grad_enabled() and not torch.compiler.is_compiling():
+        if weight.requires_grad and torch.is_grad_enabled() and not plain_only():
             anchor: Tensor = _Anchor.apply(weight, bias, self._inputs, batch, steps)  # pyright: ignore
             self._anchors = iter(anchor.split(1, dim=1))
-            # Once dense, for all steps; the other way round for their gradients.
-            self._weight = weight.detach().contiguous()
+            # Once in the type of the products and dense, for all steps; the other way round for their gradients.
+            self._weight = _lowered(weight.detach()).contiguous()
             self._turned = self._weight.mT.contiguous() if weight.dim() == 2 else self._weight.mT
-            self._bias = None if bias is None else bias.detach()
+            self._bias = None if bias is None else _lowered(bias.detach())
+            if weight.dim() == 2:
+                quickly = batch >= FEWEST and quick(self._weight, self._bias)
+                self._multiply = product if quickly else functional.linear
 
     def __call__(self, inputs: Tensor) -> Tensor:
         """The next step: (B, 1, K) -> (B, 1, N)."""
         if self._anchors is None:
             return self._multiply(inputs, self._weight, self._bias)
-        weights = self._weight, self._turned
-        if torch.is_autocast_enabled(inputs.device.type):
-            lower = torch.get_autocast_dtype(inputs.device.type)
-            inputs, *weights = (part.to(lower) for part in (inputs, *weights))
+        anchor = next(self._anchors, None)
+        if anchor is None or inputs.shape[1] != 1:
+            raise SizeError(f"a loop takes one step at a time, as many as it was made for; got {tuple(inputs.shape)}")
+        inputs = inputs.to(self._weight.dtype)
         self._inputs.append(inputs.detach())  # not what it came from: that refers to the anchor
-        return _Product.apply(self._multiply, inputs, *weights, self._bias, next(self._anchors))  # pyright: ignore
+        return _Product.apply(self._multiply, inputs, self._weight, self._turned, self._bias, anchor)  # pyright: ignore
 
 
-def _multiplication(weight: Tensor, bias: Tensor | None, rows: int) -> Callable[..., Tensor]:
-    """Chosen once for all steps."""
-    if weight.dim() == 3:
-        return lambda inputs, matrix, _: inputs @ matrix
-    return product if rows >= FEWEST and quick(weight, bias) else functional.linear
+def _batched(inputs: Tensor, matrix: Tensor, _: None) -> Tensor:
+    return inputs @ matrix
+
+
+def _lowered(tensor: Tensor) -> Tensor:
+    """As autocast would have it."""
+    device = tensor.device.type
+    if tensor.dtype == torch.float64 or not torch.is_autocast_enabled(device):
+        return tensor
+    return tensor.to(torch.get_autocast_dtype(device))
 
 
 class _Product(torch.autograd.Function):
@@ -74,7 +84,7 @@ class _Product(torch.autograd.Function):
         bias: Tensor | None,
         anchor: Tensor,
     ) -> Tensor:
-        ctx.save_for_backward(turned)
+        ctx.save_for_backward(turned, inputs)  # the inputs so that PyTorch notices if they are changed
         ctx.multiply, ctx.anchor_type = multiply, anchor.dtype
         return multiply(inputs, weight, bias)
 
@@ -82,7 +92,7 @@ class _Product(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor) -> tuple[None, Tensor, None, None, None, Tensor]:  # pyright: ignore
         if torch.is_grad_enabled():  # create_graph=True; PyTorch would not notice that the matrix has been left out
             raise RuntimeError("a loop over decoding steps cannot be differentiated twice (create_graph=True)")
-        (turned,) = ctx.saved_tensors
+        turned, _ = ctx.saved_tensors
         return None, ctx.multiply(grad, turned, None), None, None, None, grad.to(ctx.anchor_type)
 
 

@@ -30,17 +30,25 @@ def linear(inputs: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor
     Raises:
         RuntimeError: in a backward pass that is to be differentiated again, where it is oneDNN's.
     """
-    if not quick(inputs, weight, bias) or inputs.numel() < FEWEST * inputs.shape[-1]:
+    if not quick(inputs, weight, bias) or inputs.numel() < max(1, FEWEST * inputs.shape[-1]):
         return functional.linear(inputs, weight, bias)
-    return _Linear.apply(inputs, weight, bias)  # pyright: ignore[reportReturnType]
+    rows = inputs.reshape(-1, inputs.shape[-1])
+    made: Tensor = _Linear.apply(_filled(rows), weight, bias)  # pyright: ignore[reportAssignmentType]
+    return made[: rows.shape[0]].view(*inputs.shape[:-1], weight.shape[0])
 
 
 def quick(*parts: Tensor | None) -> bool:
     """Whether products of these are oneDNN's, if they have rows enough."""
-    if torch.compiler.is_compiling() or torch.jit.is_tracing():  # pyright: ignore[reportPrivateImportUsage]
+    if plain_only():
         return False
     suit = all(_suits(part) for part in parts if part is not None)
     return suit and _there() and not torch.is_autocast_enabled("cpu")
+
+
+def plain_only() -> bool:
+    """Whether PyTorch looks at the operations rather than at their results: it compiles, traces or transforms them."""
+    tracing = torch.jit.is_tracing()  # pyright: ignore[reportPrivateImportUsage]
+    return torch.compiler.is_compiling() or tracing or torch._C._are_functorch_transforms_active()
 
 
 def _suits(part: Tensor) -> bool:
@@ -66,8 +74,8 @@ def _dense(inputs: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor
 
 
 def _filled(rows: Tensor) -> Tensor:
-    """With rows of zeros up to the next of a few numbers, at most an eighth more: for each number of rows oneDNN makes,
-    and keeps, code of its own, which takes longer than a small product."""
+    """With rows of zeros up to the next of a few numbers, a multiple of 8 and at most an eighth more where there are
+    many: for each number of rows oneDNN makes, and keeps, code of its own, which takes longer than a small product."""
     count = rows.shape[0]
     step = max(8, (1 << count.bit_length()) >> 4)
     missing = -count % step
@@ -78,7 +86,7 @@ class _Linear(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, inputs: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         ctx.save_for_backward(inputs, weight)
-        return product(inputs, weight, bias)
+        return _dense(inputs, weight, bias)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, Tensor | None, Tensor | None]:  # pyright: ignore
@@ -98,4 +106,6 @@ class _Linear(torch.autograd.Function):
 def weight_gradient(grad: Tensor, inputs: Tensor) -> Tensor:
     """W's (N, K), from y's (..., N) and x (..., K)."""
     grad, inputs = grad.flatten(0, -2), inputs.flatten(0, -2)
-    return _dense(_filled(grad).T, _filled(inputs).T) if quick(grad, inputs) else grad.T @ inputs
+    if quick(grad, inputs) and grad.numel() and inputs.numel():
+        return _dense(_filled(grad).T, _filled(inputs).T)
+    return grad.T @ inputs

@@ -154,7 +154,9 @@ class LSTM(_Library):
 
     def unroll(self, inputs: Tensor, state: CellState, lengths: Tensor | None = None) -> tuple[Tensor, HiddenAndCell]:
         if lengths is not None:
-            run = self._held if inputs.device.type == "cpu" else self._packed
+            # oneDNN's LSTM has no float16.
+            half = torch.is_autocast_enabled("cpu") and torch.get_autocast_dtype("cpu") == torch.float16
+            run = self._held if inputs.device.type == "cpu" and not half else self._packed
             return run(inputs, state, lengths)
         outputs, last = self._run(inputs, state)
         return outputs, HiddenAndCell(*last)
