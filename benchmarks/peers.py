@@ -4,7 +4,8 @@
 
 SOURCE and TARGET are parallel files, gzipped or not: first spelling and sounds, symbols with spaces between them (g2p),
 then raw sentences (translation); with --task, those of the tasks that it names. FOLDER gets a virtual environment for
-each toolkit, which later runs use again: a gigabyte each, from PyPI. heedful runs in the Python that runs this.
+each toolkit, which later runs use again: a gigabyte each, from PyPI; several, where pip's PyTorch comes with CUDA. They
+want Python 3.11, and Linux or macOS. heedful runs in the Python that runs this, which has it installed.
 
 Prints a Markdown table for each task with the ratios that are asked for, says what could not be run and why, and what
 all was measured on. Decoding is forced: the end symbol suppressed and exactly 12 (g2p) or 20 steps on 500 sources,
@@ -78,6 +79,11 @@ def _arguments(words: Sequence[str] | None) -> argparse.Namespace:
     given = parser.parse_args(words)
     if len(given.data) != 2 * len(given.task):
         parser.error(f"expected two files for each of {', '.join(given.task)}, got {len(given.data)}")
+    for path in given.data:
+        if not path.is_file():
+            parser.error(f"no file {path}")
+    if given.json and not given.json.absolute().parent.is_dir():
+        parser.error(f"no folder {given.json.absolute().parent} for {given.json.name}")
     return given
 
 

@@ -4,12 +4,13 @@
 
 Time is that of a training step of the whole model (encoder, decoder, loss, gradients; no optimiser), and that of
 decoding a batch to exactly T symbols, a sentence. Peak memory is what a training step needs beyond its weights (its
-gradients among it), on the axis beam what decoding does; each is measured in a process of its own. Medians over
-`--repeats` runs, the points of an axis in turn. All sentences are of full length.
+gradients among it), on the axis beam what decoding does; each is measured in a process of its own, and only on Linux.
+Medians over `--repeats` runs, the points of an axis in turn. All sentences are of full length.
 
 A slope is that of a line through the points in logarithms, by least squares: 1 is linear, 0 does not grow; once over
-the whole axis, and once over its last three points, where what does not grow no longer hides the rest. Takes about six
-minutes on two cores, which must be idle.
+the whole axis, and once over its last three points, where what does not grow no longer hides the rest.
+
+heedful must be installed (`pip install -e .`). It takes about six minutes on two cores, which must be idle.
 """
 
 from __future__ import annotations
@@ -19,14 +20,13 @@ import dataclasses
 import json
 import os
 from collections.abc import Sequence
-from pathlib import Path
 
 os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "64")  # as the command line has it
 
 import torch
 
 from steps.axes import AXES, TIMES, Point, Setting, measure, slope
-from steps.machine import signature
+from steps.machine import new_file, signature
 from steps.shapes import CELLS, FUSIONS
 
 COLUMNS = {**TIMES, "memory": "peak, MiB"}
@@ -39,8 +39,8 @@ def main(words: list[str] | None = None) -> None:
     parser.add_argument("--cell", choices=CELLS, default="gru")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--threads", type=int, help="of the base; by default as many as torch takes")
-    parser.add_argument("--plot", type=Path, help="where the picture goes, PNG")
-    parser.add_argument("--json", type=Path, help="where all figures go")
+    parser.add_argument("--plot", type=new_file, help="where the picture goes, PNG")
+    parser.add_argument("--json", type=new_file, help="where all figures go")
     given = parser.parse_args(words)
     if given.threads:
         torch.set_num_threads(given.threads)
@@ -48,7 +48,7 @@ def main(words: list[str] | None = None) -> None:
     figures: dict[str, list[Point]] = {}
     for name in given.axes:
         figures[name] = measure(AXES[name], base, given.fusion, given.cell, repeats=given.repeats)
-        print("\n".join(points_table(name, figures[name])), "\n", flush=True)
+        print("\n".join(points_table(name, figures[name])), end="\n\n", flush=True)
     print("\n".join(slopes_table(figures)))
     line = f"{signature('scaling')}; base {base}, {given.fusion} {given.cell}; medians of {given.repeats}"
     print(f"\n{line}")

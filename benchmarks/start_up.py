@@ -4,7 +4,7 @@
 
 Prints medians with the fastest and the slowest, the sides taking turns, after one round that is not counted (in it
 Python writes its compiled files). What `predict` takes is also given as more than `import torch` took just before.
-Without a run, one of the recipe g2p's sizes is made by two updates. The machine must be idle.
+Without a run, one of the recipe g2p's sizes is made by two updates. heedful must be installed, the machine idle.
 """
 
 from __future__ import annotations

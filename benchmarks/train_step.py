@@ -3,17 +3,18 @@
     python benchmarks/train_step.py [--shapes short long] [--fusions early] [--cells gru] [--json FILE]
 
 What is timed: forward and backward of decoder, attention, readout and loss, single precision, no encoder and no
-optimiser; source states are given and get gradients. The usual loop is in `steps/usual.py`, what the floor counts in
-`steps/floor.py`, the sizes in `steps/shapes.py`. Before anything is timed, the usual loop is given heedful's weights,
-and its loss and gradients must be heedful's.
+optimiser; source states are given and get gradients. The usual loop is in `steps/usual.py`, with a form of it that
+repeats less ("apart"); what the two floors count in `steps/floor.py`; the sizes in `steps/shapes.py`. Before anything
+is timed, the usual loop is given heedful's weights, and its loss and gradients must be heedful's.
 
-The median over `--repeats` runs, the sides in turn in one process. At S = T = 1,000 the usual loop would need some
-30 GiB: its time and memory there are extrapolated from smaller S = T, by a S^2 + b S through the two lengths that
-`--extrapolate` names (what it computes and keeps is in S x T or in T); such figures are marked with ~. So extrapolated
-from 100 and 200, memory at 400 is within 1 % of what is measured there, time within 20 %, on the low side. Peak memory
-is that of a step, in a process of its own (`steps/memory.py`), of the shapes that `--memory` names.
+The median over `--repeats` runs, the sides in turn in one process; ratios are those of the medians; --json keeps every
+run. At S = T = 1,000 the usual loop would need some 30 GiB: its time and memory there are extrapolated from smaller
+S = T, by a S^2 + b S through the two lengths that `--extrapolate` names (what it computes and keeps is in S x T or in
+T); such figures are marked with ~. So extrapolated from 100 and 200, memory at 400 is within 1 % of what is measured
+there, time within 20 %, on the low side. Peak memory is that of a step, in a process of its own (`steps/memory.py`), of
+the shapes that `--memory` names; only Linux tells it.
 
-All of it takes half an hour on two cores, which must be idle.
+heedful must be installed (`pip install -e .`). All of it takes half an hour on two cores, which must be idle.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import argparse
 import dataclasses
 import json
 import os
-from pathlib import Path
+import statistics
 from typing import Any
 
 os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "64")  # as the command line has it
@@ -30,20 +31,26 @@ os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "64")  # as the command
 import torch
 
 from steps.floor import floor
-from steps.machine import signature
+from steps.machine import new_file, signature
+from steps.memory import measurable
 from steps.shapes import CELLS, FUSIONS, SHAPES, Shape
-from steps.sides import greatest_difference, medians, peak_of, steps
+from steps.sides import greatest_difference, peak_of, steps, timings
 
 TOLERANCE = 1e-4  # of single precision, over hundreds of steps; in double precision, tests ask for 1e-9
+SIDES = ("usual", "apart", "heedful", "floor", "onednn")
 COLUMNS = (
     "shape",
     "fusion",
     "cell",
     "usual ms",
+    "apart ms",
     "heedful ms",
     "floor ms",
+    "floor (oneDNN) ms",
     "usual/heedful",
+    "apart/heedful",
     "heedful/floor",
+    "heedful/floor (oneDNN)",
     "floor GFLOP",
     "usual MiB",
     "heedful MiB",
@@ -78,8 +85,10 @@ def _options() -> argparse.ArgumentParser:
     parser.add_argument("--threads", type=int, help="by default as many as torch takes")
     parser.add_argument("--memory", nargs="*", choices=SHAPES, default=["longest"], help="shapes to measure it of")
     parser.add_argument("--extrapolate", nargs=2, type=int, default=[200, 400], metavar="S")
-    parser.add_argument("--without", nargs="+", choices=("usual", "floor"), default=[], help="sides to leave out")
-    parser.add_argument("--json", type=Path, help="where all figures go")
+    parser.add_argument(
+        "--without", nargs="+", choices=("usual", "apart", "floor", "onednn"), default=[], help="sides to leave out"
+    )
+    parser.add_argument("--json", type=new_file, help="where all figures go")
     return parser
 
 
@@ -87,7 +96,7 @@ def row(name: str, fusion: str, cell: str, given: argparse.Namespace) -> dict[st
     """The figures of one shape, fusion and cell."""
     shape, extrapolated = SHAPES[name], name == "longest"
     near = _long(shape, 100) if extrapolated else shape
-    sides = tuple(side for side in ("usual", "heedful", "floor") if side not in given.without)
+    sides = tuple(side for side in SIDES if side not in given.without)
     found: dict[str, Any] = {
         "shape": name,
         "sizes": dataclasses.asdict(shape),
@@ -99,15 +108,16 @@ def row(name: str, fusion: str, cell: str, given: argparse.Namespace) -> dict[st
     if "usual" in sides:
         found["difference"] = greatest_difference(near, fusion, cell)
         assert found["difference"] < TOLERANCE, f"{name} {fusion} {cell}: the two differ by {found['difference']:.1e}"
-    run = tuple(side for side in sides if not (extrapolated and side == "usual"))
-    found["ms"] = medians(steps(shape, fusion, cell, run), repeats=given.repeats)
+    run = tuple(side for side in sides if not (extrapolated and side in ("usual", "apart")))
+    found["times_ms"] = timings(steps(shape, fusion, cell, run), repeats=given.repeats)
+    found["ms"] = {side: statistics.median(times) for side, times in found["times_ms"].items()}
     if extrapolated and "usual" in sides:
         found["ms"]["usual"], found["usual_ms_at"] = _extrapolate(
-            lambda near: medians(steps(near, fusion, cell, ("usual",)), repeats=min(given.repeats, 3))["usual"],
+            lambda near: _alone("usual", near, fusion, cell, repeats=min(given.repeats, 3)),
             shape,
             given.extrapolate,
         )
-    if name in given.memory:
+    if name in given.memory and measurable():
         found["mib"] = {"heedful": peak_of("heedful", shape, fusion, cell)}
         if extrapolated and "usual" in sides:
             found["mib"]["usual"], found["usual_mib_at"] = _extrapolate(
@@ -116,6 +126,10 @@ def row(name: str, fusion: str, cell: str, given: argparse.Namespace) -> dict[st
         elif "usual" in sides:
             found["mib"]["usual"] = peak_of("usual", shape, fusion, cell)
     return found
+
+
+def _alone(side: str, shape: Shape, fusion: str, cell: str, *, repeats: int) -> float:
+    return statistics.median(timings(steps(shape, fusion, cell, (side,)), repeats=repeats)[side])
 
 
 def _long(shape: Shape, length: int) -> Shape:
@@ -147,10 +161,14 @@ def _cells(row: dict[str, Any]) -> list[str]:
         row["fusion"],
         row["cell"],
         text(ms.get("usual"), ",.0f", about),
+        text(ms.get("apart"), ",.0f"),
         text(ms["heedful"], ",.0f"),
         text(ms.get("floor"), ",.0f"),
+        text(ms.get("onednn"), ",.0f"),
         ratio("usual", "heedful", about),
+        ratio("apart", "heedful"),
         ratio("heedful", "floor"),
+        ratio("heedful", "onednn"),
         text(row["floor_gflop"], ".1f"),
         text(mib.get("usual"), ",.0f", about),
         text(mib.get("heedful"), ",.0f"),

@@ -4,9 +4,9 @@
     {"do": "decode", "beam": 5, "seconds": 2}  forced decoding of the held-out sources, on from where it stopped
     {"do": "stop"}
 
-A toolkit's module has VERSION and `Side(job)` with `train(updated)`, which trains by the toolkit's own loop and calls
-``updated(target tokens)`` after each update, for ever; and ``decode(sources, beam)``, which gives one list of symbols
-for each source.
+A toolkit's module has VERSION and `Side(job)` with `parameters`, the number of its model's; ``train(updated)``, which
+trains by the toolkit's own loop and calls ``updated(target tokens)`` after each update, for ever; and
+``decode(sources, beam)``, which gives one list of symbols for each source.
 """
 
 from __future__ import annotations
@@ -116,8 +116,14 @@ def _decode(side: Any, batches: Iterator[list[str]], job: Job, beam: int, second
     return {"sentences": done, "seconds": spent}
 
 
+def count(model: torch.nn.Module) -> int:
+    """The parameters of a model."""
+    return sum(parameter.numel() for parameter in model.parameters())
+
+
 def _peak() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024  # KiB on Linux
+    unit = 1 if sys.platform == "darwin" else 1024  # bytes on macOS, KiB on Linux
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**20
 
 
 def _serve(line: Line, job: Job) -> None:
@@ -126,7 +132,8 @@ def _serve(line: Line, job: Job) -> None:
     module = importlib.import_module(f"peers.{job.toolkit}")
     side = module.Side(job)
     sources = Sources(job.data / "test.src")
-    line.say(version=module.VERSION, torch=torch.__version__, threads=torch.get_num_threads())
+    library = f"{torch.__version__} ({torch.backends.cpu.get_cpu_capability()})"
+    line.say(version=module.VERSION, parameters=side.parameters, torch=library, threads=torch.get_num_threads())
     command, turns = line.read(), {}
     while command["do"] != "stop":
         if command["do"] == "train":

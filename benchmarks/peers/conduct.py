@@ -23,8 +23,8 @@ _BENCHMARKS = Path(__file__).parents[1]
 _SET_UP_SECONDS, _ANSWER_SECONDS = 300, 300
 
 Figures = dict[str, Any]
-"""Of a side: version, torch and threads, a list of segments for each measure, peak_mib, batches; or failed, which says
-why there is nothing more."""
+"""Of a side: version, parameters, torch and threads, a list of segments for each measure, peak_mib, batches; and
+failed, which says why there is nothing more."""
 
 
 class Plan(NamedTuple):
@@ -134,7 +134,7 @@ def compare(
             except Lost as lost:
                 lose(name, str(lost))
                 continue
-            figures[name] |= {key: ready[key] for key in ("version", "torch", "threads")}
+            figures[name] |= {key: ready[key] for key in ("version", "parameters", "torch", "threads")}
         for measure in plan.measures:
             for number in range(plan.repeats + 1):
                 tell(f"{task.name}: {measure}, " + (f"round {number} of {plan.repeats}" if number else "warming up"))

@@ -7,13 +7,15 @@ same, since a gradient that is not finite stops training. One thing is set as th
 ONEDNN_PRIMITIVE_CACHE_CAPACITY=64 (see conduct.py).
 
 bahdanau: additive score with 512 units, asked with s_{t-1} before a GRU step; output softmax(W [s_t; c_t] + b), which
-    is nearest to yoyodyne's softmax(W s_t + b) and does more work than it.
+    is nearest to yoyodyne's softmax(W s_t + b) and does more work than it, as does the start, a projection of the
+    encoder's last state, where yoyodyne has a learned vector.
 mlp: additive score with 512 units, asked with h_t after an LSTM step; h~_t = tanh(W_c [c_t; h_t]) is fed to the next
-    step; the decoder starts at the encoder's last states: as OpenNMT-py's mlp.
+    step; the decoder starts at the encoder's last states: as OpenNMT-py's mlp, but for the tanh, which that leaves out.
 general: h_t W h_j, no input feeding, all steps at once: as OpenNMT-py's general.
 
 The first updates are made before any that count, since a run is saved at its start and at its end: training then goes
-on with that run, and it is also what answers.
+on with that run. It is also what answers, as it was before the updates that count: lengths are forced, so that what the
+weights are does not change the work.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from collections.abc import Callable, Sequence
 
 import heedful
 from heedful.training import Silent, Update
-from peers.child import Job
+from peers.child import Job, count
 from peers.sides import BATCH_SIZE, LEARNING_RATE, SEED, SIZES
 
 VERSION = heedful.__version__
@@ -106,6 +108,7 @@ class Side:
             overwrite=True,
         )
         self._answering = heedful.load(self._run)
+        self.parameters = count(self._answering.predictor.model)
         self._data = job.data
 
     def train(self, updated: Callable[[int], None]) -> None:

@@ -22,7 +22,7 @@ from joeynmt.prediction import prepare
 from joeynmt.search import search
 from joeynmt.training import TrainManager
 
-from peers.child import Job
+from peers.child import Job, count
 from peers.sides import BATCH_SIZE, LEARNING_RATE, SEED, SIZES
 
 VERSION = metadata.version("joeynmt")
@@ -34,6 +34,7 @@ class Side:
         self._steps = job.steps
         self._args = parse_global_args(_settings(job), mode="train")
         self._model, self._train, self._dev, _ = prepare(self._args, rank=0, mode="train")
+        self.parameters = count(self._model)
 
     def train(self, updated: Callable[[int], None]) -> None:
         class Counting(TrainManager):

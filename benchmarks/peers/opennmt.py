@@ -1,9 +1,10 @@
 """OpenNMT-py 3.5.1: encoder "brnn" and decoder "rnn", trained by its Trainer with its Optimizer and LossCompute.
 
-LSTM; the decoder starts at the encoder's last states; h~_t = tanh(W [c_t; h_t]).
+LSTM; the decoder starts at the encoder's last states.
 
-mlp: global_attention mlp (additive), input_feed 1, its default: a loop over steps, and keys anew at each.
-general: global_attention general, input_feed 0: all steps at once.
+mlp: global_attention mlp (additive), input_feed 1, its default: a loop over steps, and keys anew at each. Its h~_t is
+    W [c_t; h_t] + b, without a tanh.
+general: global_attention general, input_feed 0: all steps at once; h~_t = tanh(W [c_t; h_t]).
 
 Dropout 0, max_grad_norm 0, adam with a constant rate (decay_method none), normalisation by sentences as by default.
 Batches of so many sentences, sorted by length in buckets of 12,800 pairs, made in this process (num_workers 0). Left
@@ -39,7 +40,7 @@ from onmt.utils.parse import ArgumentParser
 from onmt.utils.report_manager import ReportMgrBase
 from onmt.utils.statistics import Statistics
 
-from peers.child import Job
+from peers.child import Job, count
 from peers.sides import BATCH_SIZE, LEARNING_RATE, SEED, SIZES
 
 VERSION = metadata.version("OpenNMT-py")
@@ -74,6 +75,7 @@ class Side:
         self._transforms = get_transforms_cls(opt._all_transform)
         self._vocabularies = build_vocab(opt, get_specials(opt, self._transforms))
         self._model = build_model(opt, opt, self._vocabularies, None, -1)
+        self.parameters = count(self._model)
 
     def train(self, updated: Callable[[int], None]) -> None:
         optimiser = Optimizer.from_opt(self._model, self._opt)

@@ -16,6 +16,7 @@ _HEAD = (
     "toolkit",
     "parts",
     "version",
+    "parameters",
     "target tokens/s",
     "ms/update",
     "peak RSS, MiB",
@@ -33,7 +34,7 @@ def report(task: Task, sizes: Sizes, figures: Mapping[str, Any]) -> str:
         f"{sizes.target_length:.2f} with the end symbol; {task.batch} pairs to an update; decoding {task.steps} steps."
     )
     sides = [side for side in SIDES if side.name in figures]
-    rows = [_row(side, figures[side.name]) for side in sides if "failed" not in figures[side.name]]
+    rows = [_row(side, figures[side.name]) for side in sides if figures[side.name].keys() & _MEASURED]
     notes = [*_few(figures), *_ratios(task, figures), *_failed(sides, figures)]
     return "\n".join([f"### {task.title}", "", about, "", _table(rows), "", *notes])
 
@@ -57,7 +58,8 @@ def _row(side: Side, figures: Mapping[str, Any]) -> list[str]:
     peak = f"{figures['peak_mib']:,.0f}" if "peak_mib" in figures else "-"
     decoded = [_middle(_rates(figures, measure)) for measure in ("beam 1", "beam 5")]
     speed = _middle(_rates(figures, "train"))
-    return [TOOLKITS[side.toolkit], side.parts, figures["version"], speed, per_update, peak, *decoded]
+    parameters = f"{figures['parameters']:,}"
+    return [TOOLKITS[side.toolkit], side.parts, figures["version"], parameters, speed, per_update, peak, *decoded]
 
 
 def _rates(figures: Mapping[str, Any], measure: str) -> list[float]:
@@ -72,7 +74,7 @@ def _middle(values: Sequence[float]) -> str:
 
 
 def _table(rows: Sequence[Sequence[str]]) -> str:
-    lines = [_HEAD, ["---", "---", "---", *["---:"] * 5], *rows]
+    lines = [_HEAD, ["---", "---", "---", *["---:"] * 6], *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
@@ -86,9 +88,11 @@ def _ratios(task: Task, figures: Mapping[str, Any]) -> list[str]:
         rounds = [ours / theirs for ours, theirs in zip(*both, strict=False)]
         middle, asked = statistics.median(rounds), ratio.asked.get(task.name)
         verdict = "" if asked is None else f"; asked: {asked:g}, {'met' if middle >= asked else 'NOT met'}"
+        ours, theirs = (figures[name].get("batches", {}).get(ratio.measure) for name in (ratio.ours, ratio.theirs))
+        unlike = "" if ours == theirs else f"; {ours} against {theirs} sentences at once"
         lines.append(
             f"- {_MEASURED[ratio.measure]}, {ratio.ours} to {ratio.theirs}: **{middle:.2f} times** "
-            f"({min(rounds):.2f} to {max(rounds):.2f}{verdict})"
+            f"({min(rounds):.2f} to {max(rounds):.2f}{unlike}{verdict})"
         )
     return lines
 
@@ -104,7 +108,8 @@ def _few(figures: Mapping[str, Any]) -> list[str]:
 
 def _failed(sides: Sequence[Side], figures: Mapping[str, Any]) -> list[str]:
     return [
-        f"- {side.name} could not be run: {figures[side.name]['failed']}"
+        f"- {side.name} could not be run{' to the end' if figures[side.name].keys() & _MEASURED else ''}: "
+        f"{figures[side.name]['failed']}"
         for side in sides
         if "failed" in figures[side.name]
     ]

@@ -24,7 +24,7 @@ from yoyodyne import data, models, optimizers, special, trainers
 from yoyodyne.data import datasets, mappers
 from yoyodyne.models import modules
 
-from peers.child import Job
+from peers.child import Job, count
 from peers.sides import LEARNING_RATE, SEED, SIZES
 
 VERSION = metadata.version("yoyodyne")
@@ -66,6 +66,7 @@ class Side:
             vocab_size=self._data.vocab_size,
             target_vocab_size=self._data.target_vocab_size,
         )
+        self.parameters = count(self._model)
         self._mapper = mappers.Mapper(self._data.index)
         # Also a model that only answers asks its trainer what is going on.
         self._model.trainer = self._trainer = trainers.Trainer(

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import torch
 
 from heedful.search import Rules, beam, greedy
-from steps.memory import peak
+from steps.memory import measurable, peak
 from steps.shapes import Shape, batch_of, make
 from steps.sides import Step, heedful_step
 
@@ -61,12 +61,12 @@ TIMES = {"train": "training step, ms", "decode": "decoding, ms a sentence"}
 
 
 class Point(NamedTuple):
-    """What was measured at one value of an axis; None where it does not depend on it."""
+    """What was measured at one value of an axis; None where it does not depend on it, or is not told."""
 
     value: int
     train: float | None  # ms of a step
     decode: float | None  # ms a sentence
-    memory: float  # peak MiB of a training step; of decoding, on an axis that training does not depend on
+    memory: float | None  # peak MiB of a training step; of decoding, on an axis that training does not depend on
 
 
 def training(setting: Sequence[int], fusion: str, cell: str) -> Step:
@@ -103,7 +103,8 @@ def measure(axis: Axis, base: Setting, fusion: str, cell: str, *, repeats: int) 
     points = []
     for place, setting in enumerate(settings):
         torch.set_num_threads(setting.threads)
-        memory = peak(training if axis.trains else decoding, words[place], tiny=tiny)
+        call = training if axis.trains else decoding
+        memory = peak(call, words[place], tiny=tiny) if measurable() else None
         point = (train and train[place], decode[place] / setting.batch, memory)
         points.append(Point(axis.values[place], *point))
     torch.set_num_threads(base.threads)

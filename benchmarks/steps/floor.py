@@ -17,9 +17,12 @@ What is not:
   as many tanh. So early fusion and input feeding stay far from this floor where S is large.
 - Other arithmetic for the same result. By linearity W (sum_j a_j h_j) = sum_j a_j (W h_j): a product with the context
   may leave the loop and be applied to the source states, once. At some sizes that is less work than is counted here.
-- Other libraries. The products are those of `torch.mm`, that is of the BLAS that PyTorch was built with; its LSTM and
-  GRU over a whole sequence use another (oneDNN), which is faster on some processors: there, late fusion without input
-  feeding can be faster than this floor.
+
+There are two floors. In `floor` the products are those of `torch.mm` and `torch.bmm`, that is of the BLAS that PyTorch
+was built with. heedful computes products with weights by oneDNN where that is quicker (`heedful.attention.products`),
+as PyTorch's LSTM and GRU over a whole sequence do, and so can be faster than this floor. `onednn_floor` has the same
+products by heedful's function, those with weights, and `torch.bmm` for the others; the transposed factors lie ready
+there too, but results are new memory at each call, and rows are filled up as that function fills them.
 """
 
 from __future__ import annotations
@@ -27,7 +30,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import torch
+from torch import Tensor
 
+from heedful.attention.products import product as by_onednn
+from heedful.attention.products import quick
 from steps.shapes import Shape
 
 
@@ -40,14 +46,34 @@ class Product:
         self.in_gradient, self.weight_gradient = torch.empty_like(self.inputs), torch.empty_like(self.weight)
         self.flops = 3 * 2 * steps * rows * inner * outer
 
-    def forward(self, step: int = 0) -> None:
-        torch.mm(self.inputs[step], self.weight.t(), out=self.outputs[step])
+    def forward(self, step: int = 0) -> Tensor:
+        return torch.mm(self.inputs[step], self.weight.t(), out=self.outputs[step])
 
-    def backward(self, step: int = 0) -> None:
-        torch.mm(self.out_gradient[step], self.weight, out=self.in_gradient[step])
+    def backward(self, step: int = 0) -> Tensor:
+        return torch.mm(self.out_gradient[step], self.weight, out=self.in_gradient[step])
 
-    def finish(self) -> None:
-        torch.mm(self.out_gradient.flatten(0, 1).t(), self.inputs.flatten(0, 1), out=self.weight_gradient)
+    def finish(self) -> Tensor:
+        return torch.mm(self.out_gradient.flatten(0, 1).t(), self.inputs.flatten(0, 1), out=self.weight_gradient)
+
+
+class OneDNN(Product):
+    """The same by oneDNN, as heedful calls it."""
+
+    def __init__(self, rows: int, inner: int, outer: int, *, steps: int = 1) -> None:
+        super().__init__(rows, inner, outer, steps=steps)
+        self.turned_weight = self.weight.t().contiguous()
+        self.turned_inputs, self.turned_gradient = (
+            each.flatten(0, 1).t().contiguous() for each in (self.inputs, self.out_gradient)
+        )
+
+    def forward(self, step: int = 0) -> Tensor:
+        return by_onednn(self.inputs[step], self.weight)
+
+    def backward(self, step: int = 0) -> Tensor:
+        return by_onednn(self.out_gradient[step], self.turned_weight)
+
+    def finish(self) -> Tensor:
+        return by_onednn(self.turned_gradient, self.turned_inputs)
 
 
 class Sums:
@@ -112,31 +138,36 @@ class Floor:
             product.finish()
 
 
-def floor(shape: Shape, fusion: str, cell: str) -> Floor:
+def onednn_floor(shape: Shape, fusion: str, cell: str) -> Floor | None:
+    """The floor of oneDNN's products; None where heedful leaves all products to PyTorch."""
+    return floor(shape, fusion, cell, OneDNN) if quick(torch.empty(0)) else None
+
+
+def floor(shape: Shape, fusion: str, cell: str, product: type[Product] = Product) -> Floor:
     """Of the model that `shapes.make` makes."""
     batch, steps, hidden, values = shape.batch, shape.target, shape.hidden, shape.values
     gates, parts = (4, 2) if cell == "lstm" else (3, 1)
     gates, all_rows = gates * hidden, batch * steps
-    before: list[Product | Sums] = [Product(batch, values, hidden) for _ in range(parts)]  # the start
-    before += [Product(all_rows, hidden, gates), Product(batch * shape.source, values, hidden)]  # embeddings, keys
+    before: list[Product | Sums] = [product(batch, values, hidden) for _ in range(parts)]  # the start
+    before += [product(all_rows, hidden, gates), product(batch * shape.source, values, hidden)]  # embeddings, keys
     if fusion == "early":
         # [W_a; U] s_{t-1}, the weighted sum, C c_t; then W_o [s; c] for all steps.
         each: list[Product | Sums] = [
-            Product(batch, hidden, hidden + gates, steps=steps),
+            product(batch, hidden, hidden + gates, steps=steps),
             Sums(shape, values, steps=steps),
-            Product(batch, values, gates, steps=steps),
+            product(batch, values, gates, steps=steps),
         ]
-        return Floor(before, each, [Product(all_rows, hidden + values, shape.vocabulary)], steps)
-    output = Product(all_rows, hidden, shape.vocabulary)
+        return Floor(before, each, [product(all_rows, hidden + values, shape.vocabulary)], steps)
+    output = product(all_rows, hidden, shape.vocabulary)
     if fusion == "late":
-        combine = Product(all_rows, values + hidden, hidden)  # W_c [c; h]
+        combine = product(all_rows, values + hidden, hidden)  # W_c [c; h]
         asked = [Sums(shape, hidden, steps=1, scores=True), Sums(shape, values, steps=1)]
-        return Floor(before, [Product(batch, hidden, gates, steps=steps)], [*asked, combine, output], steps)
+        return Floor(before, [product(batch, hidden, gates, steps=steps)], [*asked, combine, output], steps)
     # [W_f; U] [h~_{t-1}; h_{t-1}], [W_a; W_ch] h_t, the weighted sum, W_cc c_t; then W_o h~ for all steps.
     each = [
-        Product(batch, 2 * hidden, gates, steps=steps),
-        Product(batch, hidden, 2 * hidden, steps=steps),
+        product(batch, 2 * hidden, gates, steps=steps),
+        product(batch, hidden, 2 * hidden, steps=steps),
         Sums(shape, values, steps=steps),
-        Product(batch, values, hidden, steps=steps),
+        product(batch, values, hidden, steps=steps),
     ]
     return Floor(before, each, [output], steps)

@@ -13,6 +13,13 @@ from typing import Any
 
 import torch
 
+_CLEAR = Path("/proc/self/clear_refs")
+
+
+def measurable() -> bool:
+    """Whether this system tells of peaks: only Linux does."""
+    return _CLEAR.exists()
+
 
 def peak(make: Callable[..., Callable[[], object]], arguments: Sequence[Any], *, tiny: Sequence[Any]) -> float:
     """MiB that ``make(*arguments)()`` needs beyond what `make` makes.
@@ -37,7 +44,7 @@ def _measure(module: str, name: str, tiny: Sequence[Any], arguments: Sequence[An
     make = getattr(importlib.import_module(module), name)
     make(*tiny)()
     call = make(*arguments)
-    Path("/proc/self/clear_refs").write_text("5")  # the peak is counted from here
+    _CLEAR.write_text("5")  # the peak is counted from here
     before = _resident("VmRSS")
     call()
     return _resident("VmHWM") - before

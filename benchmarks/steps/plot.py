@@ -55,9 +55,10 @@ def _line(axes: Axes, points: Sequence[Point], kind: str, colour: str) -> None:
     if pairs:
         axes.plot(*zip(*pairs, strict=True), marker="o", ms=3.5, lw=1.6, color=colour, zorder=3)
     if len(pairs) > 2:
-        number = f"{slope(*zip(*pairs[-3:], strict=True)):.2f}"
-        style = {"ha": "right", "va": "bottom", "fontsize": 8, "color": colour, "zorder": 4}
-        axes.annotate(number, pairs[-1], xytext=(-6, 2), textcoords="offset points", **style)
+        number = slope(*zip(*pairs[-3:], strict=True))
+        falls = number < 0  # the number stands on the side of the line where there is room
+        style = {"ha": "right", "va": "top" if falls else "bottom", "fontsize": 8, "color": colour, "zorder": 4}
+        axes.annotate(f"{number:.2f}", pairs[-1], xytext=(-6, -2 if falls else 2), textcoords="offset points", **style)
 
 
 def _guide(axes: Axes, points: Sequence[Point], kind: str, power: int) -> None:

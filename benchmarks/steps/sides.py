@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple
@@ -11,7 +10,7 @@ from torch import nn
 
 from heedful.data.batches import Batch
 from heedful.model import Model
-from steps.floor import floor
+from steps.floor import floor, onednn_floor
 from steps.memory import peak
 from steps.shapes import Shape, batch_of, make
 from steps.usual import Usual, adopt, same
@@ -50,7 +49,8 @@ def _forget(module: nn.Module) -> None:
 
 
 def steps(shape: Shape, fusion: str, cell: str, sides: tuple[str, ...]) -> dict[str, Step]:
-    """One step of each of the sides: "usual", "heedful", "floor". The weights are the same."""
+    """One step of each of the sides, with the same weights: "usual"; "apart", where there is an additive score;
+    "heedful"; "floor"; "onednn", the other floor, where there is one."""
     model, batch = make(shape, fusion, cell), batch_of(shape)
     found: dict[str, Step] = {}
     for side in sides:
@@ -58,8 +58,13 @@ def steps(shape: Shape, fusion: str, cell: str, sides: tuple[str, ...]) -> dict[
             found[side] = heedful_step(model, batch)
         elif side == "usual":
             found[side] = usual_step(adopt(model, shape, fusion, cell), batch)
-        else:
+        elif side == "apart":
+            if fusion != "late":
+                found[side] = usual_step(adopt(model, shape, fusion, cell, apart=True), batch)
+        elif side == "floor":
             found[side] = floor(shape, fusion, cell)
+        elif other := onednn_floor(shape, fusion, cell):
+            found[side] = other
     return found
 
 
@@ -74,7 +79,7 @@ def one_step(side: str, sizes: Sequence[int], fusion: str, cell: str) -> Step:
     return steps(Shape(*sizes), fusion, cell, (side,))[side]
 
 
-def medians(sides: Mapping[str, Step], *, repeats: int) -> dict[str, float]:
+def timings(sides: Mapping[str, Step], *, repeats: int) -> dict[str, list[float]]:
     """Milliseconds of each, in turn, `repeats` times, after once that does not count."""
     for step in sides.values():
         step()
@@ -84,7 +89,7 @@ def medians(sides: Mapping[str, Step], *, repeats: int) -> dict[str, float]:
             start = time.perf_counter()
             step()
             taken[side].append(1000 * (time.perf_counter() - start))
-    return {side: statistics.median(times) for side, times in taken.items()}
+    return taken
 
 
 def differences(model: Model, usual: Usual, batch: Batch) -> dict[str, float]:

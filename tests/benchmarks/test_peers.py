@@ -4,6 +4,7 @@ import gzip
 import os
 import subprocess
 import sys
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -88,6 +89,8 @@ def serve(tmp_path, monkeypatch, *commands, length=12):
     asked = []
 
     class Side:
+        parameters = 23
+
         def __init__(self, job):
             pass
 
@@ -113,7 +116,7 @@ DECODE = {"do": "decode", "beam": 5, "seconds": 1e-9, "patience": 100.0}
 def test_a_child_trains_in_segments_and_then_decodes(tmp_path, monkeypatch):
     answers, asked = serve(tmp_path, monkeypatch, TRAIN, TRAIN, DECODE, DECODE)
     ready, *segments, first, second = answers
-    assert (ready["version"], ready["threads"]) == ("7", 1)
+    assert (ready["version"], ready["parameters"], ready["threads"]) == ("7", 23, 1)
     assert [(part["tokens"], part["updates"]) for part in segments] == [(5, 1)] * 2
     assert [part["sentences"] for part in (first, second)] == [64, 64]
     assert [(beam, len(sources)) for beam, sources in asked] == [(5, 2), (5, 64), (5, 64)]  # two sentences to try
@@ -170,14 +173,51 @@ def test_ratios_are_medians_over_rounds():
 
     def side(*speeds):
         train = [{"tokens": 100 * speed, "updates": 4, "seconds": 2.0} for speed in speeds]
-        return {"version": "1", "torch": "2", "threads": 2, "peak_mib": 1234.5, "train": train}
+        return {"version": "1", "parameters": 7654, "torch": "2", "threads": 2, "peak_mib": 1234.5, "train": train}
 
     # Rounds: 2, 4.9 and 90 times; the ratio of the medians would be 9.8.
     figures = {"heedful-bahdanau": side(20, 98, 900), "yoyodyne-soft": side(10, 20, 10)}
     figures["heedful-bahdanau"]["beam 5"] = [{"sentences": 64, "seconds": 4.0}]
     text = report(TASKS["g2p"], Sizes(1, 2, 3, 4.0), figures)
     assert "heedful-bahdanau to yoyodyne-soft: **4.90 times** (2.00 to 90.00; asked: 5, NOT met)" in text
-    assert "| heedful | early, additive, GRU; readout [s; c] | 1 | 4,900 | 500 | 1,234 | - | 16 |" in text
+    assert "| heedful | early, additive, GRU; readout [s; c] | 1 | 7,654 | 4,900 | 500 | 1,234 | - | 16 |" in text
+
+
+def test_what_a_side_was_measured_at_before_it_failed_is_said():
+    from peers.corpora import TASKS, Sizes
+    from peers.table import report
+
+    part = {"version": "1", "parameters": 7654, "peak_mib": 1.0, "train": [{"tokens": 6, "updates": 1, "seconds": 2.0}]}
+    text = report(TASKS["g2p"], Sizes(1, 2, 3, 4.0), {"yoyodyne-soft": {**part, "failed": "no memory"}})
+    assert "readout s | 1 | 7,654 | 3 | 2,000 | 1 | - | - |" in text
+    assert "- yoyodyne-soft could not be run to the end: no memory" in text
+
+
+def test_a_ratio_says_where_batches_of_decoding_differ():
+    from peers.corpora import TASKS, Sizes
+    from peers.table import report
+
+    def side(size):
+        decoded = [{"sentences": size, "seconds": 1.0}]
+        return {"version": "1", "parameters": 1, "beam 5": decoded, "batches": {"beam 5": size}}
+
+    figures = {"heedful-bahdanau": side(64), "yoyodyne-soft": side(2)}
+    text = report(TASKS["g2p"], Sizes(1, 2, 3, 4.0), figures)
+    assert "**32.00 times** (32.00 to 32.00; 64 against 2 sentences at once)" in text
+
+
+@pytest.mark.parametrize(("name", "said"), [("--json=none/x.json", "no folder"), ("--task=g2p", "no file none")])
+def test_files_that_are_not_there_are_told_at_once(tmp_path, monkeypatch, capsys, name, said):
+    spec = spec_from_file_location("peers_script", BENCHMARKS / "peers.py")  # a package has its name
+    script = module_from_spec(spec)
+    spec.loader.exec_module(script)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "here").touch()
+    data = ["here", "none"] if "task" in name else ["here", "here"]
+    with pytest.raises(SystemExit) as stopped:
+        script._arguments([*data, name, "--task=g2p", "--environments=x"])
+    assert stopped.value.code == 2
+    assert said in capsys.readouterr().err
 
 
 @pytest.mark.slow

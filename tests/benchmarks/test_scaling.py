@@ -56,6 +56,25 @@ def test_a_run_measures_each_point_and_draws(axes, monkeypatch, tmp_path, capsys
     assert files["--plot"].read_bytes().startswith(b"\x89PNG")
 
 
+def test_where_peak_memory_is_not_told_the_rest_is_drawn(axes, monkeypatch, tmp_path, capsys):
+    import scaling
+
+    monkeypatch.setattr(axes, "measurable", lambda: False)
+    monkeypatch.setitem(axes.AXES, "S", axes.AXES["S"]._replace(values=(2, 3, 7)))
+    monkeypatch.setattr(scaling, "Setting", lambda: axes.Setting(3, 5, 7, 11, 2, 1, 13))
+    scaling.main(["--axes", "S", "--repeats", "1", "--plot", str(tmp_path / "plot.png")])
+    assert (tmp_path / "plot.png").exists()
+    assert all(line.endswith("|  |") for line in capsys.readouterr().out.splitlines()[2:5])
+
+
+def test_a_folder_that_is_not_there_is_told_before_anything_is_measured(axes, monkeypatch, tmp_path, capsys):
+    import scaling
+
+    with pytest.raises(SystemExit):
+        scaling.main(["--plot", str(tmp_path / "none" / "plot.png")])
+    assert "no folder" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("beam", [1, 3])
 def test_decoding_goes_exactly_so_far(axes, beam):
     search = axes.decoding((3, 5, 7, 11, beam, 1, 13), "early", "gru")
