@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from heedful.attention.products import FEWEST, linear, plain_only, product, quick, weight_gradient
+from heedful.attention.products import FEWEST, linear, lowered, plain_only, product, quick, weight_gradient
 from heedful.errors import SizeError
 
 
@@ -40,9 +40,9 @@ class Factor:
             anchor: Tensor = _Anchor.apply(weight, bias, self._inputs, batch, steps)  # pyright: ignore
             self._anchors = iter(anchor.split(1, dim=1))
             # Once in the type of the products and dense, for all steps; the other way round for their gradients.
-            self._weight = _lowered(weight.detach()).contiguous()
+            self._weight = lowered(weight.detach()).contiguous()
             self._turned = self._weight.mT.contiguous() if weight.dim() == 2 else self._weight.mT
-            self._bias = None if bias is None else _lowered(bias.detach())
+            self._bias = None if bias is None else lowered(bias.detach())
             if weight.dim() == 2:
                 quickly = batch >= FEWEST and quick(self._weight, self._bias)
                 self._multiply = product if quickly else functional.linear
@@ -61,14 +61,6 @@ class Factor:
 
 def _batched(inputs: Tensor, matrix: Tensor, _: None) -> Tensor:
     return inputs @ matrix
-
-
-def _lowered(tensor: Tensor) -> Tensor:
-    """As autocast would have it."""
-    device = tensor.device.type
-    if tensor.dtype == torch.float64 or not torch.is_autocast_enabled(device):
-        return tensor
-    return tensor.to(torch.get_autocast_dtype(device))
 
 
 class _Product(torch.autograd.Function):

@@ -51,6 +51,14 @@ def plain_only() -> bool:
     return torch.compiler.is_compiling() or tracing or torch._C._are_functorch_transforms_active()
 
 
+def lowered(tensor: Tensor) -> Tensor:
+    """In the type that autocast, where it is on, would give to a factor of a product."""
+    device = tensor.device.type
+    if tensor.dtype == torch.float64 or not torch.is_autocast_enabled(device):
+        return tensor
+    return tensor.to(torch.get_autocast_dtype(device))
+
+
 def _suits(part: Tensor) -> bool:
     return part.dtype == torch.float32 and part.device.type == "cpu"
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from heedful.attention.products import linear, quick, weight_gradient
+from heedful.attention.products import linear, lowered, quick, weight_gradient
 from heedful.data.vocabulary import Vocabulary
 
 BLOCK_ROWS = 512
@@ -45,10 +45,7 @@ def cross_entropy(
     # A compiler needs plain operations.
     if torch.compiler.is_compiling() or logits < LARGE:
         return plain_cross_entropy(features, weight, bias, wanted, label_smoothing=label_smoothing)
-    device = features.device.type
-    if torch.is_autocast_enabled(device):
-        features, weight = (_lowered(each, torch.get_autocast_dtype(device)) for each in (features, weight))
-        bias = None if bias is None else _lowered(bias, weight.dtype)
+    features, weight, bias = lowered(features), lowered(weight), None if bias is None else lowered(bias)
     if features.dtype == torch.float16:  # too few digits for gradients that the loss scale has not made larger
         return plain_cross_entropy(features, weight, bias, wanted, label_smoothing=label_smoothing)
     return _InBlocks.apply(features, weight, bias, wanted, label_smoothing, torch.is_grad_enabled())  # pyright: ignore
@@ -135,8 +132,3 @@ def _add(gradients: list[Tensor | None], slope: Tensor, features: Tensor, turned
 
 def _as(gradient: Tensor | None, like: Tensor | None) -> Tensor | None:
     return None if gradient is None or like is None else gradient.to(like.dtype)
-
-
-def _lowered(tensor: Tensor, dtype: torch.dtype) -> Tensor:
-    """As autocast would have it."""
-    return tensor if tensor.dtype == torch.float64 else tensor.to(dtype)
