@@ -9,7 +9,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from heedful.data.batches import Sequences
 from heedful.data.vocabulary import Vocabulary
-from heedful.model import Encoded, Encoder, cells
+from heedful.model import Encoded, Recurrent, cells
 
 from .cases import CELLS, close, randomise, rows_of, sequences
 
@@ -20,9 +20,14 @@ kinds = pytest.mark.parametrize(
 )
 
 
-def new(cell: str, layers: int, bidirectional: bool) -> Encoder:
-    encoder = Encoder(
-        SIZE, embedding_size=E, cell=cells[cell], hidden_size=H, layers=layers, bidirectional=bidirectional
+def new(cell: str, layers: int, bidirectional: bool) -> Recurrent:
+    encoder = Recurrent(
+        nn.Embedding(SIZE, E),
+        embedding_size=E,
+        cell=cells[cell],
+        hidden_size=H,
+        layers=layers,
+        bidirectional=bidirectional,
     )
     encoder.double().eval()
     randomise(encoder)

@@ -2,9 +2,9 @@
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from heedful.model import LSTM, Encoder
+from heedful.model import LSTM, Recurrent
 from heedful.model.cells import HiddenAndCell
 
 from .cases import randomise
@@ -73,7 +73,7 @@ def test_what_stands_behind_a_rows_end_is_never_read_be_it_no_number():
 @pytest.mark.parametrize(("device", "packs"), [("cpu", False), ("meta", True)])
 def test_other_devices_pack(device, packs, monkeypatch):
     """For them PyTorch has fast kernels for packed sequences, for a CPU it has none."""
-    encoder = Encoder(29, embedding_size=5, cell=LSTM, hidden_size=3, bidirectional=False).to(device)
+    encoder = Recurrent(nn.Embedding(29, 5), embedding_size=5, cell=LSTM, hidden_size=3, bidirectional=False).to(device)
     seen = []
     monkeypatch.setattr(
         LSTM, "_packed", lambda self, inputs, state, lengths: (seen.append(lengths), (inputs, state))[1]

@@ -4,10 +4,10 @@ import re
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from heedful.errors import SizeError
-from heedful.model import Encoded, Encoder, cells, starts
+from heedful.model import Encoded, Encoder, Recurrent, cells, starts
 from heedful.model.cells import HiddenAndCell, HiddenState
 from heedful.model.start import Start, masked_mean
 
@@ -18,7 +18,14 @@ LENGTHS = (4, 1, 5)
 
 
 def encoder_of(*, cell: str = "gru", layers: int = 1, bidirectional: bool = True) -> Encoder:
-    return Encoder(2, embedding_size=3, cell=cells[cell], hidden_size=H, layers=layers, bidirectional=bidirectional)
+    return Recurrent(
+        nn.Embedding(2, 3),
+        embedding_size=3,
+        cell=cells[cell],
+        hidden_size=H,
+        layers=layers,
+        bidirectional=bidirectional,
+    )
 
 
 def encoded_of(encoder: Encoder) -> Encoded:
@@ -116,7 +123,7 @@ def test_backward_first_is_the_backward_state_at_word_1(cell, layers):
 
 def test_backward_first_has_read_the_whole_source():
     """In a real encoder it is the backward direction's last state."""
-    encoder = Encoder(29, embedding_size=3, cell=cells["paper_gru"], hidden_size=H).double()
+    encoder = Recurrent(nn.Embedding(29, 3), embedding_size=3, cell=cells["paper_gru"], hidden_size=H).double()
     start = start_of("backward_first", encoder, cell="paper_gru", hidden_size=11, layers=1)
     tokens, mask = torch.tensor([[5, 6, 7], [8, 9, 0]]), torch.tensor([[True] * 3, [True, True, False]])
     encoded = encoder(tokens, mask, torch.zeros_like(tokens))

@@ -3,7 +3,7 @@
 from heedful.model.build import build
 from heedful.model.cells import GRU, LSTM, Cell, PaperGRU, cells
 from heedful.model.early import Early
-from heedful.model.encoder import Encoded, Encoder
+from heedful.model.encoder import Encoded, Encoder, Recurrent, encoders
 from heedful.model.fusion import Fusion, NoAttention, fusions
 from heedful.model.late import Late
 from heedful.model.model import Decoder, Loss, Model
@@ -29,6 +29,7 @@ __all__ = [
     "NoAttention",
     "PaperGRU",
     "Readout",
+    "Recurrent",
     "Start",
     "State",
     "StateContext",
@@ -37,6 +38,7 @@ __all__ = [
     "build",
     "cells",
     "encdec2014",
+    "encoders",
     "fusions",
     "luong2015",
     "readouts",

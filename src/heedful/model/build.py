@@ -9,9 +9,9 @@ from torch import nn
 
 from heedful.attention import Attention, normalisers, scopes, scores
 from heedful.data.vocabulary import Vocabulary
-from heedful.errors import RecipeError
+from heedful.errors import RecipeError, SizeError
 from heedful.model.cells import cells
-from heedful.model.encoder import Encoder
+from heedful.model.encoder import encoders
 from heedful.model.fusion import Fusion, fusions
 from heedful.model.initialise import initialise
 from heedful.model.model import Decoder, Model
@@ -28,6 +28,7 @@ def build(
     target_vocabulary_size: int,
     embedding_size: int = 128,
     cell: str = "gru",
+    encoder: Spec = "recurrent",
     encoder_size: int = 256,
     encoder_layers: int = 1,
     bidirectional: bool = True,
@@ -55,6 +56,7 @@ def build(
         target_vocabulary_size: number of target symbols.
         embedding_size: E, of both sides.
         cell: of encoder and decoder: gru, lstm or paper_gru.
+        encoder: what reads the source.
         encoder_size: H, per direction.
         encoder_layers: 1 to 16.
         bidirectional: whether the encoder reads in both directions.
@@ -82,18 +84,27 @@ def build(
     if zero_start and tied_embeddings:
         raise RecipeError("zero_start and tied_embeddings exclude each other: the output layer would train the zeros")
     kind = cells[cell]
-    encoder = Encoder(
-        source_vocabulary_size,
-        embedding_size=embedding_size,
-        cell=kind,
-        hidden_size=encoder_size,
-        layers=encoder_layers,
-        bidirectional=bidirectional,
-        dropout=dropout,
+    reader = _part(
+        encoders,
+        encoder,
+        {
+            "embedding": nn.Embedding(source_vocabulary_size, embedding_size),
+            "embedding_size": embedding_size,
+            "cell": kind,
+            "hidden_size": encoder_size,
+            "layers": encoder_layers,
+            "bidirectional": bidirectional,
+            "dropout": dropout,
+        },
     )
     layers = {"cell": kind, "hidden_size": decoder_size, "layers": decoder_layers}
-    sizes = {"embedding_size": embedding_size, "value_size": encoder.value_size, "dropout": dropout}
+    sizes = {"embedding_size": embedding_size, "value_size": reader.value_size, "dropout": dropout}
     attention = {"score": score, "scope": scope, "normaliser": normaliser, "dropout": attention_dropout}
+    if split_spec(fusion)[0] == "none" and reader.state is None:
+        raise SizeError(
+            "fusion 'none' needs an encoder whose layers have a last state, since that is all it sees, "
+            f"and those of encoder {split_spec(encoder)[0]!r} have none"
+        )
     joined = _fusion(fusion, attention, layers=layers, sizes=sizes)
     read = _part(
         readouts,
@@ -106,12 +117,12 @@ def build(
     decoder = Decoder(
         embedding,
         fusion=joined,
-        start=_part(starts, start, {"encoder": encoder, **layers}),
+        start=_part(starts, start, {"encoder": reader, **layers}),
         readout=read,
         output=Output(read.feature_size, embedding, tied=tied_embeddings, bias=output_bias),
         dropout=dropout,
     )
-    model = Model(encoder, decoder)
+    model = Model(reader, decoder)
     if initialisation is not None:
         initialise(model, initialisation)
     return model

@@ -1,13 +1,17 @@
-"""The encoder: source tokens become source states, right for every length in a padded batch."""
+"""Encoders: a source becomes source states, right for every length in a padded batch."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from heedful.model.cells import Cell, CellState
+from heedful.registry import Registry
+
+encoders: Registry[Encoder] = Registry("encoder")
 
 
 class Encoded(NamedTuple):
@@ -16,16 +20,50 @@ class Encoded(NamedTuple):
     values: Tensor  # (B, S, D * H)  h_j of the top layer
     mask: Tensor  # (B, S) bool, True = real
     positions: Tensor  # (B, S) int64, from 1 in the sentence's own order; 0 = has none
-    last: tuple[CellState, ...]  # per layer, of (B, D * H): each direction's state after its last real token
+    # Per layer, of (B, D * H): each direction's state after its last real token; () if the encoder is not recurrent.
+    last: tuple[CellState, ...]
 
 
-class Encoder(nn.Module):
-    """Embeddings and L recurrent layers in one or two directions.
+class Encoder(nn.Module, ABC):
+    """Makes source states h_1 .. h_S of size `value_size`, and says what other parts may start from.
+
+    Args:
+        embedding: of source symbols (Y, E); or a front end that reads features, (B, S, F), and perhaps shortens them:
+            ``front(features, mask, positions)`` gives vectors (B, S', E), and the mask and positions that belong to
+            them, (B, S').
+        value_size: V, of a source state.
+        state: what a layer's last state is made of; None where layers have no last state.
+    """
+
+    layers: int
+    bidirectional = False
+    hidden_size: int
+
+    def __init__(self, embedding: nn.Module, *, value_size: int, state: type[CellState] | None) -> None:
+        super().__init__()
+        self.embedding = embedding
+        self.value_size = value_size
+        self.state = state
+
+    @abstractmethod
+    def forward(self, source: Tensor, mask: Tensor, positions: Tensor) -> Encoded:
+        """source (B, S) int64 tokens or (B, S, F) features, mask (B, S) bool, positions (B, S) int64."""
+
+    def embed(self, source: Tensor, mask: Tensor, positions: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Vectors (B, S', E) with their mask and positions; of tokens, S' = S."""
+        if isinstance(self.embedding, nn.Embedding):
+            return self.embedding(source), mask, positions
+        return self.embedding(source, mask, positions)
+
+
+@encoders.register("recurrent")
+class Recurrent(Encoder):
+    """L recurrent layers in one or two directions.
 
     h_j = [forward_j ; backward_j]: Bahdanau et al. 2015, section 3.2, where both directions share one embedding.
 
     Args:
-        vocabulary_size: number of source symbols.
+        embedding: see `Encoder`.
         embedding_size: E.
         cell: the class of every layer.
         hidden_size: H, per direction.
@@ -36,7 +74,7 @@ class Encoder(nn.Module):
 
     def __init__(
         self,
-        vocabulary_size: int,
+        embedding: nn.Module,
         *,
         embedding_size: int,
         cell: type[Cell],
@@ -45,23 +83,19 @@ class Encoder(nn.Module):
         bidirectional: bool = True,
         dropout: float = 0.0,
     ) -> None:
-        super().__init__()
+        super().__init__(embedding, value_size=hidden_size * (2 if bidirectional else 1), state=cell.state)
         self.hidden_size = hidden_size
         self.layers = layers
         self.bidirectional = bidirectional
-        self.directions = 2 if bidirectional else 1
-        self.value_size = self.directions * hidden_size
-        self.state = cell.state
-        self.embedding = nn.Embedding(vocabulary_size, embedding_size)
         sizes = [embedding_size] + [self.value_size] * (layers - 1)
         self.forward_cells = nn.ModuleList(cell(size, hidden_size) for size in sizes)
         self.backward_cells = nn.ModuleList(cell(size, hidden_size) for size in sizes if bidirectional)
         self.dropout = nn.Dropout(dropout)
 
-    def forward(self, tokens: Tensor, mask: Tensor, positions: Tensor) -> Encoded:
-        """tokens (B, S) int64, mask (B, S) bool, positions (B, S) int64."""
+    def forward(self, source: Tensor, mask: Tensor, positions: Tensor) -> Encoded:
+        values, mask, positions = self.embed(source, mask, positions)
         lengths = mask.sum(1).clamp(min=1)
-        values = self.embedding(tokens)
+        assert self.state is not None
         last = []
         for layer in range(self.layers):
             values = self.dropout(values)

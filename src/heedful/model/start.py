@@ -20,6 +20,10 @@ from heedful.registry import Registry
 
 starts: Registry[Start] = Registry("start")
 
+_NO_LAST = (
+    "start {!r} needs an encoder whose layers have a last state, and this one's have none; 'learned_mean' takes any"
+)
+
 
 class Start(nn.Module, ABC):
     """Makes the decoder's first states from the encoder's.
@@ -75,6 +79,8 @@ class Last(Start):
 
     def __init__(self, encoder: Encoder, *, cell: type[Cell], hidden_size: int, layers: int) -> None:
         super().__init__(encoder, cell=cell, hidden_size=hidden_size, layers=layers)
+        if encoder.state is None:
+            raise SizeError(_NO_LAST.format("last"))
         got = (encoder.layers, encoder.value_size, encoder.state)
         if got != (layers, hidden_size, cell.state):
             raise SizeError(
@@ -115,6 +121,8 @@ class LearnedLast(Start):
 
     def __init__(self, encoder: Encoder, *, cell: type[Cell], hidden_size: int, layers: int) -> None:
         super().__init__(encoder, cell=cell, hidden_size=hidden_size, layers=layers)
+        if encoder.state is None:
+            raise SizeError(_NO_LAST.format("learned_last"))
         self.projections = self._projections(encoder.value_size)
 
     def forward(self, encoded: Encoded) -> LayerStates:

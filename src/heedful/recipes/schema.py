@@ -88,6 +88,7 @@ class ModelRecipe(_Table):
 
     embedding_size: Size = 128
     cell: str = "gru"
+    encoder: Part = Field(default="recurrent")  # pyright: ignore[reportAssignmentType]
     encoder_size: Size = 256
     encoder_layers: PositiveInt = 1
     bidirectional: bool = True

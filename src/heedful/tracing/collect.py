@@ -81,7 +81,7 @@ def _end(layer: int, layers: int) -> str:
 
 def _source(model: Model, source: Sequences) -> tuple[Encoded, Tensors]:
     """Embeddings and states of the source; the lower layers' states by calling their cells."""
-    encoder = model.encoder
+    encoder: Any = model.encoder
     encoded = model.encode(source)
     inputs = encoder.embedding(source.tokens)
     values = {"source symbols": source.tokens[0], "places": source.positions[0], "source embeddings": inputs[0]}

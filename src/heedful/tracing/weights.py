@@ -23,8 +23,9 @@ def letters_of(model: Model) -> Letters:
     """Every parameter of `model`: ``W_a``, ``decoder.1.W_z`` (layers count from 1), ``encoder.1.backward.U``."""
     decoder = model.decoder
     fusion: Any = decoder.fusion  # a late one has matrices of its own
-    letters: Letters = {"E_x": model.encoder.embedding.weight, "E_y": decoder.embedding.weight}
-    for way, layers in (("forward", model.encoder.forward_cells), ("backward", model.encoder.backward_cells)):
+    encoder: Any = model.encoder
+    letters: Letters = {"E_x": encoder.embedding.weight, "E_y": decoder.embedding.weight}
+    for way, layers in (("forward", encoder.forward_cells), ("backward", encoder.backward_cells)):
         for layer, cell in enumerate(layers, start=1):
             letters |= _under(f"encoder.{layer}.{way}", _cell(cell, cell.input_size))  # pyright: ignore[reportArgumentType]
     letters |= _start(decoder.start)
