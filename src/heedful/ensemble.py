@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor, nn
 
+from heedful.attention import Weights, dense
 from heedful.data.batches import Batch, Sequences
 from heedful.errors import RecipeError
 from heedful.model.model import Model, of_target
@@ -23,7 +24,7 @@ class Answering(Protocol):
     @property
     def has_attention(self) -> bool: ...
     def begin(self, source: Sequences) -> tuple[Any, Any]: ...
-    def step(self, tokens: Tensor, memory: Any, state: Any) -> tuple[Tensor, Tensor | None, Any]: ...
+    def step(self, tokens: Tensor, memory: Any, state: Any) -> tuple[Tensor, Weights | None, Any]: ...
     def force(self, batch: Batch) -> tuple[Tensor, Tensor | None]: ...
     def posterior(self, batch: Batch) -> Tensor: ...
     def at_attention_temperature(self, temperature: float) -> Answering: ...
@@ -108,6 +109,6 @@ class Ensemble(nn.Module):
         return torch.log_softmax(stacked.mean(0), dim=-1)
 
 
-def _mean(weights: Sequence[Tensor | None]) -> Tensor | None:
-    given = [each for each in weights if each is not None]
+def _mean(weights: Sequence[Weights | None]) -> Tensor | None:
+    given = [dense(each) for each in weights if each is not None]
     return torch.stack(given).mean(0) if given else None

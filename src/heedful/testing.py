@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 import torch
 from torch import Tensor
 
-from heedful.attention import Attended, Attention, Normaliser, Scope, Score, normalisers, scopes, scores
+from heedful.attention import Attention, Normaliser, Scope, Score, normalisers, scopes, scores
 from heedful.attention.scores import General
 from heedful.errors import SizeError
 from heedful.registry import Registry
@@ -49,8 +49,9 @@ def check_score(score: str | type[Score], *, options: Mapping[str, Any] | None =
     memory = attention.prepare(data.values, data.mask, data.positions)
     queries = part.queries(data.query)
     _demand(memory.keys.shape[:2] == (SENTENCES, WORDS), name, "keys must be (B, S, K)", memory.keys.shape)
-    raw = part(queries, memory)
-    _demand(raw.shape == (SENTENCES, STEPS, WORDS), name, "scores must be (B, T, S)", raw.shape)
+    steps = 1 if part.sequential else STEPS
+    raw = part(queries[:, :steps], memory, *([part.begin(memory)] if part.sequential else []))
+    _demand(raw.shape == (SENTENCES, steps, WORDS), name, "scores must be (B, T, S)", raw.shape)
     weight = part.query_weight()
     product = data.query if weight is None else data.query @ weight.T
     _demand(queries.shape == product.shape, name, "queries must be of query_weight()'s size", queries.shape)
@@ -68,13 +69,19 @@ def check_scope(scope: str | type[Scope], *, options: Mapping[str, Any] | None =
     attention = _drawn(Attention(General(QUERY_SIZE, VALUE_SIZE), scope=part), torch.float64)
     data = _example(attention, torch.float64)
     memory = attention.prepare(data.values, data.mask, data.positions)
-    window = attention.scope(data.query, memory, torch.arange(STEPS)[None, :])
+    steps = 1 if attention.scope.sequential else STEPS
+    carry = [attention.scope.begin(memory)] if attention.scope.sequential else []
+    window = attention.scope(data.query[:, :steps], memory, torch.arange(steps)[None, :], *carry)
     _demand(window.mask.dtype == torch.bool, name, "the window's mask must be of bool", window.mask.dtype)
-    wide = window.mask.expand(SENTENCES, STEPS, WORDS)
+    if window.columns is not None:
+        shape = window.columns.shape
+        _demand(window.mask.shape == shape, name, f"a window's mask must be as its columns, {shape}", window.mask.shape)
+        window = window.dense(WORDS)
+    wide = window.mask.expand(SENTENCES, steps, WORDS)
     _demand(not (wide & ~data.mask[:, None, :]).any(), name, "a masked position must not be in the window")
     if window.prior is not None:
         shape = window.prior.shape
-        _demand(shape == (SENTENCES, STEPS, WORDS), name, "a prior must be (B, T, S)", shape)
+        _demand(shape == (SENTENCES, steps, WORDS), name, "a prior must be (B, T, S)", shape)
         _demand((window.prior >= 0).all(), name, "a prior must not be negative")
     check_attention(attention, name=name)
 
@@ -110,6 +117,11 @@ def check_attention(attention: Attention, *, name: str = "attention") -> None:
         _check_batch(module, data, name)
         _check_queries(module, data, name)
         _check_order(module, data, name)
+
+
+class _Answer(NamedTuple):
+    context: Tensor  # (B, T, V)
+    weights: Tensor  # (B, T, S)
 
 
 class _Data(NamedTuple):
@@ -162,7 +174,7 @@ def _check_masking(module: Attention, data: _Data, name: str) -> None:
         _demand(part.dtype == data.query.dtype, name, f"the answer must be of {data.query.dtype}", part.dtype)
     _demand(not masked.weights[..., GONE].any(), name, f"masked weights must be exactly 0 {where}")
     rule = f"masking must equal slicing {where}"
-    _same_answer(Attended(masked.context, masked.weights[..., KEPT]), sliced, name, rule)
+    _same_answer(_Answer(masked.context, masked.weights[..., KEPT]), sliced, name, rule)
     gradients["values"] = gradients["values"][:, KEPT]
     for key, gradient in gradients.items():
         _same(gradient, sliced_gradients[key], name, f"{rule}: gradients of {key}")
@@ -180,23 +192,26 @@ def _check_batch(module: Attention, data: _Data, name: str) -> None:
     answer, _ = _answer(module, data)
     for row, length in enumerate(LENGTHS):
         alone, _ = _answer(module, _Data(*(part[row : row + 1] for part in data)).pick(range(length)))
-        in_batch = Attended(answer.context[row : row + 1], answer.weights[row : row + 1, :, :length])
+        in_batch = _Answer(answer.context[row : row + 1], answer.weights[row : row + 1, :, :length])
         _same_answer(in_batch, alone, name, "a sentence must get in a batch the answer that it gets alone")
 
 
 def _check_queries(module: Attention, data: _Data, name: str) -> None:
     memory = module.prepare(data.values, data.mask, data.positions)
-    together = module(data.query, memory)
+    together, carry = module(data.query, memory), module.begin(memory)
     for step in range(STEPS):
-        alone = module(data.query[:, step : step + 1], memory, steps=torch.full((SENTENCES, 1), step))
-        one = Attended(*(part[:, step : step + 1] for part in together))
-        _same_answer(one, alone, name, "a query must get among others the answer that it gets alone")
+        steps = torch.full((SENTENCES, 1), step)
+        alone = module(data.query[:, step : step + 1], memory, steps=steps, carry=carry)
+        carry = alone.carry
+        one = _Answer(together.context[:, step : step + 1], together.weights[:, step : step + 1])
+        rule = "a query must get among others the answer that it gets alone"
+        _same_answer(one, _Answer(alone.context, alone.weights), name, rule)
 
 
 def _check_order(module: Attention, data: _Data, name: str) -> None:
     order = [*range(4, WORDS), *range(4)]
     answer, _ = _answer(module, data)
-    expected = Attended(answer.context, answer.weights[..., order])
+    expected = _Answer(answer.context, answer.weights[..., order])
     moved, _ = _answer(module, data.pick(order))
     _same_answer(moved, expected, name, "positions must count, not the order in memory")
     if module.content_based:
@@ -211,14 +226,15 @@ def _check_inputs(module: Attention, data: _Data, name: str) -> None:
     _demand(all(map(torch.equal, data, kept)), name, "no input may be written to")
 
 
-def _answer(module: Attention, data: _Data) -> tuple[Attended, dict[str, Tensor]]:
+def _answer(module: Attention, data: _Data) -> tuple[_Answer, dict[str, Tensor]]:
     """What attention answers, and a loss's gradients of query, values and every parameter."""
     query, values = data.query.detach().requires_grad_(), data.values.detach().requires_grad_()
     answer = module(query, module.prepare(values, data.mask, data.positions))
-    loss = (answer.context * data.context_share).sum() + (answer.weights * data.weights_share).sum()
+    weights = answer.weights
+    loss = (answer.context * data.context_share).sum() + (weights * data.weights_share).sum()
     wanted = {"query": query, "values": values, **dict(module.named_parameters())}
     found = torch.autograd.grad(loss, list(wanted.values()), allow_unused=True, materialize_grads=True)
-    return Attended(*(part.detach() for part in answer)), dict(zip(wanted, found, strict=True))
+    return _Answer(answer.context.detach(), weights.detach()), dict(zip(wanted, found, strict=True))
 
 
 def _example(module: Attention, dtype: torch.dtype) -> _Data:
@@ -269,7 +285,7 @@ def _finite(tensors: Mapping[str, Tensor], name: str, where: str) -> None:
         _demand(tensor.isfinite().all(), name, f"{key} must be finite {where}")
 
 
-def _same_answer(got: Attended, wanted: Attended, name: str, rule: str) -> None:
+def _same_answer(got: _Answer, wanted: _Answer, name: str, rule: str) -> None:
     _same(got.weights, wanted.weights, name, f"{rule}: weights")
     _same(got.context, wanted.context, name, f"{rule}: contexts")
 

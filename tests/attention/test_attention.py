@@ -9,7 +9,6 @@ import torch
 from torch.func import functional_call
 
 from heedful.attention import (
-    Attended,
     Attention,
     Dot,
     General,
@@ -48,7 +47,8 @@ def test_gradients(combination):
             self.attention = attention
 
         def forward(self, query, values):
-            return tuple(self.attention(query, self.attention.prepare(values, mask, positions)))
+            answer = self.attention(query, self.attention.prepare(values, mask, positions))
+            return answer.context, answer.weights
 
     def answer(query, values, *parameters):
         named = {f"attention.{name}": value for name, value in zip(names, parameters, strict=True)}
@@ -87,9 +87,9 @@ def test_a_loop_asks_the_same(combination):
         if loop:
             ask = attention.asked(memory, steps=T)
             answers = [ask(query[:, t : t + 1], steps=torch.tensor([[t]])) for t in range(T)]
-            answer = Attended(*(torch.cat(parts, dim=1) for parts in zip(*answers, strict=True)))
+            answer = [torch.cat([getattr(one, part) for one in answers], dim=1) for part in ("context", "weights")]
         else:
-            answer = attention(query, memory)
+            answer = [getattr(attention(query, memory), part) for part in ("context", "weights")]
         total = sum((part * normal(*part.shape, seed=9)).sum() for part in answer)
         found.append((*answer, *torch.autograd.grad(total, leaves, allow_unused=True, materialize_grads=True)))
     for one, other in zip(*found, strict=True):
@@ -286,6 +286,17 @@ def test_attention_imports_nothing_of_ours_but_errors_and_registry():
     ours = ["heedful", "heedful.attention", "heedful.errors", "heedful.registry"]
     ours += [
         f"heedful.attention.{name}"
-        for name in ("additive", "attention", "factor", "memory", "normalisers", "products", "scopes", "scores")
+        for name in (
+            "additive",
+            "attention",
+            "factor",
+            "memory",
+            "normalisers",
+            "products",
+            "rows",
+            "scopes",
+            "scores",
+            "weights",
+        )
     ]
     assert done.stdout.strip() == str(sorted(ours))

@@ -150,7 +150,7 @@ def test_windows_and_priors_come_afterwards(scope):
     mask, positions = words_and_end(10, 3)
     attention = Attention(General(5, 3).double(), scope=scope.double(), normaliser=Uniform())
     memory = attention.prepare(values, mask, positions)
-    window = scope(query, memory, torch.arange(T)[None])
+    window = scope(query, memory, torch.arange(T)[None]).dense(S)
     wanted = Uniform()(torch.zeros(B, T, S, dtype=torch.float64), window.mask)
     wanted = wanted if window.prior is None else wanted * window.prior
     torch.testing.assert_close(attention(query, memory).weights, wanted)

@@ -13,6 +13,7 @@ from heedful.attention.memory import Attended, Memory, Window
 from heedful.attention.normalisers import Entmax15, Normaliser, Softmax, Sparsemax, normalisers
 from heedful.attention.scopes import Global, LocalM, LocalP, Scope, scopes
 from heedful.attention.scores import Additive, Concat, Dot, General, Location, ScaledDot, Score, scores
+from heedful.attention.weights import Weights, Windowed, dense
 
 __all__ = [
     "Additive",
@@ -33,7 +34,10 @@ __all__ = [
     "Score",
     "Softmax",
     "Sparsemax",
+    "Weights",
     "Window",
+    "Windowed",
+    "dense",
     "normalisers",
     "scopes",
     "scores",

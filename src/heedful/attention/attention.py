@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, Protocol
+
 import torch
 from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 
 from heedful.attention.factor import Factor
-from heedful.attention.memory import Attended, Memory
+from heedful.attention.memory import Attended, Memory, Parts, Window
 from heedful.attention.normalisers import Normaliser, Softmax
+from heedful.attention.products import plain_only
+from heedful.attention.rows import Rows
 from heedful.attention.scopes import Global, Scope
 from heedful.attention.scores import Score
+from heedful.attention.weights import Windowed, join_weights
 from heedful.errors import SizeError
+
+BLOCK = 1 << 22
+"""How many numbers of keys and values windows hold at once, unless those of a single step are more."""
+
+STORED = 1 << 25
+"""How many of them a training keeps for the backward pass; where they would be more, they are taken again there."""
+
+Carry = tuple[Any, Any, Any]
+"""What scope, score and normaliser take from step to step; None for a part that remembers nothing."""
 
 
 class Attention(nn.Module):
@@ -41,7 +57,15 @@ class Attention(nn.Module):
     @property
     def content_based(self) -> bool:
         """Whether a permutation of the source permutes the weights and leaves the context as it was."""
-        return self.score.content_based and self.scope.content_based
+        return all(part.content_based for part in self._parts())
+
+    @property
+    def sequential(self) -> bool:
+        """Whether a step's answer depends on the answers of the steps before it."""
+        return any(part.sequential for part in self._parts())
+
+    def _parts(self) -> tuple[Scope, Score, Normaliser]:
+        return self.scope, self.score, self.normaliser
 
     def prepare(self, values: Tensor, mask: Tensor | None = None, positions: Tensor | None = None) -> Memory:
         """All that can be computed before the first query. Call it once a sentence.
@@ -70,15 +94,29 @@ class Attention(nn.Module):
                 raise SizeError(f"{name} must be {tuple(values.shape[:2])}, got {tuple(tensor.shape)}")
         values = values.masked_fill(~mask.unsqueeze(-1), 0.0)
         positions = positions.masked_fill(~mask, 0)
-        return Memory(values, self.score.keys(values), mask, positions)
+        places = _places(positions) if self._narrow() else None
+        return Memory(values, self.score.keys(values), mask, positions, positions.amax(1), places)
 
-    def forward(self, query: Tensor, memory: Memory, *, steps: Tensor | None = None) -> Attended:
+    def begin(self, memory: Memory) -> Carry | None:
+        """What the first step of a loop is given as `carry`; None where no part remembers anything."""
+        if not self.sequential:
+            return None
+        scope, score, normaliser = (part.begin(memory) if part.sequential else None for part in self._parts())
+        return scope, score, normaliser
+
+    def forward(
+        self, query: Tensor, memory: Memory, *, steps: Tensor | None = None, carry: Carry | None = None
+    ) -> Attended:
         """Ask `memory` all queries at once; they do not see each other.
+
+        Where a part remembers what was attended to (`sequential`), queries come one after the other along T; unless a
+        `carry` is given, for then they are those of one step.
 
         Args:
             query: (B, T, Q).
             steps: int64 that broadcasts to (B, T), each query's place in the target from 0; by default
-                0, 1, 2, ... along T. Only the scope local_m looks at it.
+                0, 1, 2, ... along T. Some local scopes look at it.
+            carry: of `begin` or of the step before, for a batch of B with T hypotheses each.
 
         Raises:
             SizeError: queries are not (B, T, Q) with the score's Q and the memory's B.
@@ -89,40 +127,173 @@ class Attention(nn.Module):
             )
         if steps is None:
             steps = torch.arange(query.shape[1], device=query.device)[None, :]
-        weights = self._weights(query, self.score.queries(query), memory, steps)
-        return Attended(self._dropped(weights, memory) @ memory.values, weights)
+        if self.sequential and carry is None:
+            return self._one_by_one(query, memory, steps.expand(query.shape[:2]))
+        return self._answer(_Whole(self, memory), query, steps, carry)
+
+    def explain(self, query: Tensor, memory: Memory, *, steps: Tensor, carry: Carry | None = None) -> Parts:
+        """How the weights of one step, or of T that remember nothing, come to be; arguments as for `forward`."""
+        window: Window = _call(self.scope, query, memory, steps, carry=carry and carry[0])
+        return self._parts_of(self.score.queries(query), memory, window.dense(memory.mask.shape[1]), carry)
 
     def asked(self, memory: Memory, *, steps: int) -> Asked:
         """`memory`, to be asked by a loop over at most `steps` steps, one query after the other."""
         return Asked(self, memory, steps)
 
-    def _weights(self, query: Tensor, queries: Tensor, memory: Memory, steps: Tensor) -> Tensor:
-        window = self.scope(query, memory, steps)
-        mask = window.mask
-        reach = self.score.reach(memory)
+    def _one_by_one(self, query: Tensor, memory: Memory, steps: Tensor) -> Attended:
+        ask, carry, answers = self.asked(memory, steps=query.shape[1]), self.begin(memory), []
+        for one, step in zip(query.split(1, dim=1), steps.split(1, dim=1), strict=True):
+            answers.append(ask(one, steps=step, carry=carry))
+            carry = answers[-1].carry
+        contexts, weights, _ = zip(*answers, strict=True)
+        return Attended(torch.cat(contexts, dim=1), join_weights(weights), carry)
+
+    def _answer(self, reading: _Reading, query: Tensor, steps: Tensor, carry: Carry | None) -> Attended:
+        memory = reading.memory
+        window: Window = _call(self.scope, query, memory, steps, carry=carry and carry[0])
+        queries = reading.queries(query)
+        if window.columns is not None and not self._narrow():
+            window = window.dense(memory.mask.shape[1])
+        if window.columns is None:
+            _, _, weights, prior = self._parts_of(queries, memory, window, carry)  # alpha_tj
+            if prior is not None:
+                weights = weights * prior
+            context = reading.context(self._dropped(weights, memory))  # c_t
+        else:
+            context, weights = self._look(reading, queries, window)
+        return Attended(context, weights, self._remember(carry, weights, memory))
+
+    def _parts_of(self, queries: Tensor, memory: Memory, window: Window, carry: Carry | None) -> Parts:
+        _, of_score, of_normaliser = carry or (None, None, None)
+        mask, reach = window.mask, self.score.reach(memory)
         if reach is not None:
             mask = mask & reach[:, None, :]
-        scores = self.score(queries, memory)  # e_tj
-        weights = self.normaliser(scores, mask)  # alpha_tj
-        if window.prior is not None:
-            weights = weights * window.prior
-        return weights
+        scores = _call(self.score, queries, memory, carry=of_score)  # e_tj
+        return Parts(mask, scores, _call(self.normaliser, scores, mask, carry=of_normaliser), window.prior)
+
+    def _remember(self, carry: Carry | None, weights: Any, memory: Memory) -> Carry | None:
+        if carry is None:
+            return None
+        scope, score, normaliser = (
+            part.remember(own, weights, memory) if part.sequential else None
+            for part, own in zip(self._parts(), carry, strict=True)
+        )
+        return scope, score, normaliser
+
+    def _narrow(self) -> bool:
+        """Whether windows are looked at by themselves; else they are masks over the whole source."""
+        whole = self.score.sequential or self.normaliser.sequential or self.normaliser.whole_rows
+        return self.scope.windowed and not whole and not plain_only()
+
+    def _look(self, reading: _Reading, queries: Tensor, window: Window) -> tuple[Tensor, Windowed]:
+        """Context and weights over windows, a block of steps at a time."""
+        assert window.columns is not None
+        memory, (batch, count, width) = reading.memory, window.columns.shape
+        numbers = batch * width * (memory.keys.shape[2] + memory.values.shape[2])
+        again = torch.is_grad_enabled() and numbers * max(count, reading.steps) > STORED
+        look, found = self._block(reading, again), []
+        size = max(1, BLOCK // numbers)
+        prior = [None] * count if window.prior is None else window.prior.split(size, dim=1)
+        parts = (queries, window.mask.expand_as(window.columns), window.columns)
+        for each, own in zip(zip(*(part.split(size, dim=1) for part in parts), strict=True), prior, strict=False):
+            found.append(look(*each, own))
+        context, weights = (torch.cat(parts, dim=1) for parts in zip(*found, strict=True))
+        return context, Windowed(window.columns, weights, memory.mask.shape[1])
+
+    def _block(self, reading: _Reading, again: bool) -> Any:
+        def look(queries: Tensor, mask: Tensor, columns: Tensor, prior: Tensor | None) -> tuple[Tensor, Tensor]:
+            batch, count, width = columns.shape
+            few, mask = reading.at(columns), mask.flatten(0, 1).unsqueeze(1)  # B * T sentences of one step each
+            reach = self.score.reach(few)
+            if reach is not None:
+                mask = mask & reach[:, None, :]
+            scores = self.score(queries.flatten(0, 1).unsqueeze(1), few)  # e_tj
+            weights = self.normaliser(scores, mask)  # alpha_tj
+            if prior is not None:
+                weights = weights * prior.flatten(0, 1).unsqueeze(1)
+            context = self._dropped(weights, few) @ few.values  # c_t
+            return context.view(batch, count, -1), weights.view(batch, count, width)
+
+        if not again:
+            return look
+        keep = self.training and self.dropout.p > 0
+        return lambda *parts: checkpoint(look, *parts, use_reentrant=False, preserve_rng_state=keep)
 
     def _dropped(self, weights: Tensor, memory: Memory) -> Tensor:
         return self.dropout(weights).to(memory.values.dtype)
+
+
+def _call(part: Any, *arguments: Any, carry: Any) -> Any:
+    """A part that remembers is given what it remembers."""
+    return part(*arguments, carry) if part.sequential else part(*arguments)
+
+
+def _places(positions: Tensor) -> Tensor:
+    """positions (B, S) -> the column of each, (B, P + 1); -1 where there is none."""
+    columns = torch.arange(positions.shape[1], device=positions.device).expand_as(positions)
+    places = torch.full((len(positions), int(positions.amax()) + 1), -1, device=positions.device)
+    places = places.scatter(1, positions, columns)
+    places[:, 0] = -1
+    return places
+
+
+class _Reading(Protocol):
+    """How a memory is read: all at once, or step by step."""
+
+    memory: Memory
+    steps: int
+
+    at: Callable[[Tensor], Memory]
+
+    def queries(self, query: Tensor, /) -> Tensor: ...
+    def context(self, weights: Tensor, /) -> Tensor: ...
+
+
+class _Whole:
+    """All queries at once."""
+
+    def __init__(self, attention: Attention, memory: Memory) -> None:
+        self.memory, self.steps = memory, 1
+        self.queries, self.at = attention.score.queries, _few(attention, memory)
+
+    def context(self, weights: Tensor) -> Tensor:
+        return weights @ self.memory.values
 
 
 class Asked:
     """A memory that a loop asks step by step: what all steps multiply by is taken once, with its gradient."""
 
     def __init__(self, attention: Attention, memory: Memory, steps: int) -> None:
-        self.attention, self.memory = attention, memory
+        self.attention, self.memory, self.steps = attention, memory, steps
         weight, batch = attention.score.query_weight(), memory.mask.shape[0]
-        self.query_factor = None if weight is None else Factor(weight, batch=batch, steps=steps)
-        self.values_factor = Factor(memory.values, batch=batch, steps=steps)
+        self._query_factor = None if weight is None else Factor(weight, batch=batch, steps=steps)
+        self._values_factor = Factor(memory.values, batch=batch, steps=steps)
+        self.at = _few(attention, memory)
 
-    def __call__(self, query: Tensor, *, steps: Tensor) -> Attended:
-        """The answers to the next queries, (B, 1, Q); `steps` as in `Attention.forward`."""
-        queries = query if self.query_factor is None else self.query_factor(query)
-        weights = self.attention._weights(query, queries, self.memory, steps)  # alpha_t
-        return Attended(self.values_factor(self.attention._dropped(weights, self.memory)), weights)  # c_t
+    def queries(self, query: Tensor) -> Tensor:
+        return query if self._query_factor is None else self._query_factor(query)
+
+    def context(self, weights: Tensor) -> Tensor:
+        return self._values_factor(weights)
+
+    def __call__(self, query: Tensor, *, steps: Tensor, carry: Carry | None = None) -> Attended:
+        """The answers to the next queries, (B, 1, Q); `steps` and `carry` as in `Attention.forward`."""
+        return self.attention._answer(self, query, steps, carry)
+
+
+def _few(attention: Attention, memory: Memory) -> Callable[[Tensor], Memory]:
+    """Makes windows (B, T, W) of a memory into a memory of B * T sentences of W positions each."""
+    if not attention._narrow():
+        return lambda columns: memory  # never called
+    values = Rows(memory.values)
+    keys = None if memory.keys is memory.values else Rows(memory.keys)
+
+    def at(columns: Tensor) -> Memory:
+        found = values(columns)
+        mask, positions = (
+            part.gather(1, columns.flatten(1)).view(-1, columns.shape[2]) for part in (memory.mask, memory.positions)
+        )
+        lengths = memory.lengths.repeat_interleave(columns.shape[1])
+        return Memory(found, found if keys is None else keys(columns), mask, positions, lengths)
+
+    return at

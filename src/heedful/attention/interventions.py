@@ -7,6 +7,7 @@ and what a local scope multiplies its weights by comes afterwards, as it does to
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -48,15 +49,19 @@ class Shuffled(Normaliser):
         base: the model's own normaliser.
     """
 
+    whole_rows = True
+
     def __init__(self, base: Normaliser) -> None:
         super().__init__(temperature=base.temperature)
         self.base = base
+        self.sequential = base.sequential
+        self.begin, self.remember = base.begin, base.remember
 
     def at(self, temperature: float) -> Shuffled:
         return Shuffled(self.base.at(temperature))
 
-    def forward(self, scores: Tensor, mask: Tensor) -> Tensor:
-        other = self.base(scores, mask)[partners(len(scores))]
+    def forward(self, scores: Tensor, mask: Tensor, *carry: Any) -> Tensor:
+        other = self.base(scores, mask, *carry)[partners(len(scores))]
         kept = other * mask
         sums = kept.sum(-1, keepdim=True)
         lost = torch.where(other.sum(-1, keepdim=True) > 0, _even(kept, mask), 0.0)
@@ -89,16 +94,20 @@ class Observed(Normaliser):
             steps or once a step.
     """
 
+    whole_rows = True
+
     def __init__(self, base: Normaliser, tell: Callable[[Tensor, Tensor, Tensor], object]) -> None:
         super().__init__(temperature=base.temperature)
         self.base = base
         self.tell = tell
+        self.sequential = base.sequential
+        self.begin, self.remember = base.begin, base.remember
 
     def at(self, temperature: float) -> Observed:
         return Observed(self.base.at(temperature), self.tell)
 
-    def forward(self, scores: Tensor, mask: Tensor) -> Tensor:
-        weights = self.base(scores, mask)
+    def forward(self, scores: Tensor, mask: Tensor, *carry: Any) -> Tensor:
+        weights = self.base(scores, mask, *carry)
         self.tell(scores, mask, weights)
         return weights
 

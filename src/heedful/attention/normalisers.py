@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from heedful.attention.memory import Memory
+from heedful.attention.weights import Weights
 from heedful.errors import SizeError
 from heedful.registry import Registry
 
@@ -23,6 +26,10 @@ class Normaliser(nn.Module, ABC):
     Args:
         temperature: above 1 flattens the weights, below 1 sharpens them.
     """
+
+    content_based = True  # a permutation of the source permutes the weights
+    sequential = False  # looks at what was attended to before: `forward` has a last argument more, its carry
+    whole_rows = False  # needs the scores of the whole source, also where the scope has windows
 
     def __init__(self, *, temperature: float = 1.0) -> None:
         super().__init__()
@@ -50,6 +57,14 @@ class Normaliser(nn.Module, ABC):
     @abstractmethod
     def distribute(self, scores: Tensor) -> Tensor:
         """Finite scores (B, T, S), the masked ones far below all others -> weights that sum to 1 over S."""
+
+    def begin(self, memory: Memory) -> Any:
+        """What a part that is `sequential` knows before the first step: tensors (B, 1, ...)."""
+        raise NotImplementedError
+
+    def remember(self, carry: Any, weights: Weights, memory: Memory) -> Any:
+        """What it knows after a step with these weights: tensors (B, T, ...), T hypotheses of that step."""
+        raise NotImplementedError
 
 
 def _positive(temperature: float) -> float:

@@ -7,6 +7,7 @@ have position 0: no local window ever holds them, and they do not count in a sen
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -14,6 +15,7 @@ from torch import Tensor, nn
 from heedful.attention.memory import Memory, Window
 from heedful.attention.products import Linear
 from heedful.attention.scores import at_least_one
+from heedful.attention.weights import Weights
 from heedful.registry import Registry
 
 scopes: Registry[Scope] = Registry("scope")
@@ -23,10 +25,20 @@ class Scope(nn.Module, ABC):
     """Says for each query which positions may answer (a mask), and how much each counts (a prior)."""
 
     content_based = True  # a permutation of the source permutes the window
+    sequential = False  # looks at what was attended to before: `forward` has a last argument more, its carry
+    windowed = False  # names the columns of its window, or may do so
 
     @abstractmethod
     def forward(self, query: Tensor, memory: Memory, steps: Tensor) -> Window:
         """query (B, T, Q); steps, int64 that broadcasts to (B, T): each query's place in the target, from 0."""
+
+    def begin(self, memory: Memory) -> Any:
+        """What a part that is `sequential` knows before the first step: tensors (B, 1, ...)."""
+        raise NotImplementedError
+
+    def remember(self, carry: Any, weights: Weights, memory: Memory) -> Any:
+        """What it knows after a step with these weights: tensors (B, T, ...), T hypotheses of that step."""
+        raise NotImplementedError
 
 
 @scopes.register("global")
@@ -49,14 +61,15 @@ class LocalM(Scope):
     """
 
     content_based = False
+    windowed = True
 
     def __init__(self, *, window: int = 10) -> None:
         super().__init__()
         self.window = at_least_one("window", window, window)
 
     def forward(self, query: Tensor, memory: Memory, steps: Tensor) -> Window:
-        centre = (steps + 1).unsqueeze(-1)  # p_t = t
-        return Window(_within(memory, centre, self.window))
+        centre = (steps + 1).expand(query.shape[:2]).unsqueeze(-1)  # p_t = t
+        return _around(memory, centre, self.window)
 
 
 @scopes.register("local_p")
@@ -74,6 +87,7 @@ class LocalP(Scope):
     """
 
     content_based = False
+    windowed = True
 
     def __init__(self, query_size: int, *, attention_size: int | None = None, window: int = 10) -> None:
         super().__init__()
@@ -87,15 +101,23 @@ class LocalP(Scope):
         predicted = torch.sigmoid(torch.tanh(self.query_projection(query)) @ self.v)  # (B, T)
         # bfloat16 cannot tell position 257 from 258: centres are float32 at least.
         predicted = predicted.to(torch.promote_types(predicted.dtype, torch.float32))
-        length = memory.positions.amax(1, keepdim=True)  # S
+        length = memory.lengths.unsqueeze(1)  # S
         centre = (length * predicted).unsqueeze(-1)  # p_t
+        window, positions = _around(memory, centre, self.window), memory.positions[:, None, :]
+        if window.columns is not None:
+            positions = positions.gather(2, window.columns.flatten(1).unsqueeze(1)).view_as(window.columns)
         deviation = self.window / 2  # sigma
-        prior = torch.exp(-((memory.positions[:, None, :] - centre) ** 2) / (2 * deviation**2))
-        return Window(_within(memory, centre, self.window), prior.to(query.dtype))
+        prior = torch.exp(-((positions - centre) ** 2) / (2 * deviation**2))
+        return window._replace(prior=prior.to(query.dtype))
 
 
-def _within(memory: Memory, centre: Tensor, window: int) -> Tensor:
-    """(B, T, S) bool: real words at most `window` away from `centre` (B, T, 1)."""
+def _around(memory: Memory, centre: Tensor, window: int) -> Window:
+    """The real words at most `window` away from `centre` (B, T, 1), by name where they are fewer than the source's."""
     positions = memory.positions[:, None, :]
-    real = memory.mask[:, None, :] & (positions > 0)
-    return real & ((positions - centre).abs() <= window)
+    if memory.places is None or 2 * window + 1 >= positions.shape[2]:
+        return Window((positions > 0) & ((positions - centre).abs() <= window))
+    wanted = (centre - window).ceil().long() + torch.arange(2 * window + 1, device=centre.device)  # (B, T, W)
+    there = (wanted <= centre + window) & (wanted > 0) & (wanted < memory.places.shape[1])
+    places = memory.places.unsqueeze(1).expand(-1, wanted.shape[1], -1)
+    columns = places.gather(2, wanted.clamp(0, memory.places.shape[1] - 1))
+    return Window(there & (columns >= 0), columns=columns.clamp(min=0))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -11,6 +12,7 @@ from torch import Tensor, nn
 from heedful.attention.additive import additive_scores
 from heedful.attention.memory import Memory
 from heedful.attention.products import Linear, linear
+from heedful.attention.weights import Weights
 from heedful.errors import SizeError
 from heedful.registry import Registry
 
@@ -29,6 +31,7 @@ class Score(nn.Module, ABC):
     """
 
     content_based = True  # a permutation of the source permutes the scores
+    sequential = False  # looks at what was attended to before: `forward` has a last argument more, its carry
 
     def __init__(self, query_size: int, value_size: int) -> None:
         super().__init__()
@@ -55,6 +58,14 @@ class Score(nn.Module, ABC):
     @abstractmethod
     def forward(self, queries: Tensor, memory: Memory) -> Tensor:
         """(B, T, K) from `queries` -> raw scores (B, T, S); what stands at masked positions is ignored."""
+
+    def begin(self, memory: Memory) -> Any:
+        """What a part that is `sequential` knows before the first step: tensors (B, 1, ...)."""
+        raise NotImplementedError
+
+    def remember(self, carry: Any, weights: Weights, memory: Memory) -> Any:
+        """What it knows after a step with these weights: tensors (B, T, ...), T hypotheses of that step."""
+        raise NotImplementedError
 
 
 @scores.register("dot")

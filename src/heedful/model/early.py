@@ -58,7 +58,7 @@ class Early(Fusion):
         recurrent_gates = self.stack.recurrent(batch=batch, steps=count)
         steps = []
         for embedding, share in zip(embeddings.split(1, dim=1), shares.split(1, dim=1), strict=True):
-            attended = ask(state.layers[-1].hidden, steps=state.step)
+            attended = ask(state.layers[-1].hidden, steps=state.step, carry=state.carry)
             gates = share + context_gates(attended.context)  # W E y_{t-1} + C c_t
             step, state = self._step(embedding, attended, gates, state, recurrent_gates)
             steps.append(step)
@@ -66,7 +66,7 @@ class Early(Fusion):
 
     def step(self, embedding: Tensor, memory: Memory | FixedVector, state: State) -> tuple[Steps, State]:
         assert isinstance(memory, Memory)
-        attended = self.attention(state.layers[-1].hidden, memory, steps=state.step)
+        attended = self.attention(state.layers[-1].hidden, memory, steps=state.step, carry=state.carry)
         gates = self.stack.first.input_gates(torch.cat([embedding, attended.context], dim=-1))
         return self._step(embedding, attended, gates, state, None)
 
@@ -81,5 +81,5 @@ class Early(Fusion):
         """From c_t and alpha_t."""
         before = state.layers[-1].hidden  # s_{t-1}
         layers = self.stack.advance(gates, state.layers, recurrent_gates)
-        steps = Steps(embedding, before, layers[-1].hidden, attended.context, None, attended.weights)  # s_t
-        return steps, State(layers, None, state.step + 1)
+        steps = Steps(embedding, before, layers[-1].hidden, attended.context, None, attended.weighting)  # s_t
+        return steps, State(layers, None, state.step + 1, attended.carry)

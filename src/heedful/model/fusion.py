@@ -37,12 +37,13 @@ class Fusion(nn.Module, ABC):
     def prepare(self, encoded: Encoded) -> Memory | FixedVector:
         """All that can be computed before the first step: once a sentence."""
 
-    def initial(self, layers: LayerStates) -> State:
+    def initial(self, layers: LayerStates, memory: Memory | FixedVector) -> State:
         """The state before the first step, from the layers' start."""
         hidden = layers[0].hidden
         step = torch.zeros(hidden.shape[:2], dtype=torch.int64, device=hidden.device)
         fed = None if not self._feeds() else hidden.new_zeros(*hidden.shape[:2], self.attentional_size or 0)
-        return State(layers, fed, step)
+        attention = getattr(self, "attention", None)
+        return State(layers, fed, step, None if attention is None else attention.begin(memory))
 
     @abstractmethod
     def unroll(self, embeddings: Tensor, memory: Memory | FixedVector, state: State) -> Steps:

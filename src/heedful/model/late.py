@@ -88,7 +88,7 @@ class Late(Fusion):
         assert isinstance(memory, Memory)
         outputs, _ = self.stack.unroll(embeddings, state.layers)  # h_1 .. h_T
         steps = state.step + torch.arange(embeddings.shape[1], device=embeddings.device)
-        context, weights = self.attention(outputs, memory, steps=steps)  # c_1 .. c_T
+        context, weights, _ = self.attention(outputs, memory, steps=steps)  # c_1 .. c_T
         before = self.stack.outputs_before(outputs, state.layers)
         return Steps(embeddings, before, outputs, context, self._attentional(context, outputs), weights)
 
@@ -122,10 +122,10 @@ class Late(Fusion):
     ) -> tuple[Steps, State]:
         layers = self.stack.advance(gates, state.layers, recurrent_gates)
         top = layers[-1].hidden  # h_t
-        context, weights = ask(top, steps=state.step)  # c_t, alpha_t
+        context, weights, carry = ask(top, steps=state.step, carry=state.carry)  # c_t, alpha_t
         attentional = self._attentional(context, top)  # h~_t
         steps = Steps(embedding, state.layers[-1].hidden, top, context, attentional, weights)
-        return steps, State(layers, attentional if self.input_feeding else None, state.step + 1)
+        return steps, State(layers, attentional if self.input_feeding else None, state.step + 1, carry)
 
     def _attentional(self, context: Tensor, hidden: Tensor) -> Tensor:
         both = torch.cat([context, hidden], dim=-1)

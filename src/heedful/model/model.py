@@ -8,7 +8,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from heedful.attention import Attention, Memory
+from heedful.attention import Attention, Memory, Weights
 from heedful.attention.normalisers import Normaliser
 from heedful.data.batches import Batch, Sequences
 from heedful.data.vocabulary import Vocabulary
@@ -65,7 +65,8 @@ class Decoder(nn.Module):
 
     def begin(self, encoded: Encoded) -> tuple[Memory | FixedVector, State]:
         """The memory and the state before the first step, K = 1."""
-        return self.fusion.prepare(encoded), self.fusion.initial(self.start(encoded))
+        memory = self.fusion.prepare(encoded)
+        return memory, self.fusion.initial(self.start(encoded), memory)
 
     def unroll(self, tokens: Tensor, memory: Memory | FixedVector, state: State) -> Steps:
         """Teacher forcing: tokens (B, T) are y_0 .. y_{T-1}, y_0 the start symbol."""
@@ -141,10 +142,10 @@ class Model(nn.Module):
         """Memory and first state for search."""
         return self.decoder.begin(self.encode(source))
 
-    def step(self, tokens: Tensor, memory: Memory | FixedVector, state: State) -> tuple[Tensor, Tensor | None, State]:
+    def step(self, tokens: Tensor, memory: Memory | FixedVector, state: State) -> tuple[Tensor, Weights | None, State]:
         """Search's step: tokens (B, K) -> log-probabilities (B, K, Y), weights (B, K, S) or None, and state."""
         steps, state = self.decoder.step(tokens, memory, state)
-        return torch.log_softmax(wide(self.decoder.logits(steps)), dim=-1), steps.weights, state
+        return torch.log_softmax(wide(self.decoder.logits(steps)), dim=-1), steps.weighting, state
 
     def distributions(self, batch: Batch) -> tuple[Tensor, Tensor | None]:
         """Forced decoding: log-probabilities (B, T, Y) at each step of the given targets, and weights (B, T, S)."""
@@ -190,8 +191,8 @@ class Model(nn.Module):
         mask = batch.target.mask
         wanted = batch.target.tokens[mask]
         total, plain = self.decoder.loss(steps.select(mask), wanted, label_smoothing=label_smoothing)
-        if guided_attention > 0 and batch.guide is not None and steps.weights is not None:
-            logs = wide(steps.weights).clamp(min=_NEVER).log()
+        if guided_attention > 0 and batch.guide is not None and (weights := steps.weights) is not None:
+            logs = wide(weights).clamp(min=_NEVER).log()
             total = total - guided_attention * (batch.guide * logs).sum()
         return Loss(total, plain, mask.sum())
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from heedful.attention import Global
+from heedful.attention import Global, dense
 from heedful.attention.normalisers import Normaliser
 from heedful.tensors import map_tensors
 
@@ -63,6 +63,7 @@ def posterior(model: Model, batch: Batch, inputs: Tensor) -> Tensor:
     for word, target in zip(inputs.split(1, dim=1), batch.target.tokens.split(1, dim=1), strict=True):
         _, weights, after = model.step(word, memory, state)
         assert weights is not None
+        weights = dense(weights)
         prior, there.positions = weights[:, 0].topk(count)  # (B, K)
         logs, *_ = each.step(wide(word), memory, map_tensors(wide, state))
         joint = prior.log() + logs.gather(2, wide(target).unsqueeze(-1)).squeeze(-1)

@@ -5,11 +5,13 @@ Axes: B sentences, T steps (in training) or hypotheses of one step (in search), 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
+from heedful.attention import Weights, dense
+from heedful.attention.weights import join_weights
 from heedful.model.stack import LayerStates
 
 
@@ -19,6 +21,7 @@ class State(NamedTuple):
     layers: LayerStates
     fed: Tensor | None  # (B, K, attentional size)  h~_{t-1}, under input feeding
     step: Tensor  # (B, K) int64, from 0
+    carry: Any = None  # what attention remembers of earlier steps, where it does
 
 
 class Steps(NamedTuple):
@@ -29,7 +32,12 @@ class Steps(NamedTuple):
     states: Tensor  # (B, T, H)  s_t, top layer
     contexts: Tensor  # (B, T, C)  c_t
     attentional: Tensor | None = None  # (B, T, .)  h~_t, late fusion only
-    weights: Tensor | None = None  # (B, T, S)  alpha_t; None without attention
+    weighting: Weights | None = None  # alpha_t, in the form in which it was computed; None without attention
+
+    @property
+    def weights(self) -> Tensor | None:
+        """alpha_t, (B, T, S); None without attention."""
+        return dense(self.weighting)
 
     def select(self, mask: Tensor) -> Steps:
         """Only the steps where `mask` (B, T) is True, in one row: (N, ...). The weights are left out."""
@@ -40,8 +48,9 @@ class Steps(NamedTuple):
 
 def join(steps: list[Steps], embeddings: Tensor) -> Steps:
     """Steps of T = 1 one after the other; `embeddings` (B, T, E) are theirs."""
-    _, _, *parts = zip(*steps, strict=True)
+    _, _, *parts, weights = zip(*steps, strict=True)
     states, *rest = (None if part[0] is None else torch.cat(part, dim=1) for part in parts)
+    joined = None if weights[0] is None else join_weights(weights)
     assert states is not None
     before = torch.cat([steps[0].before, states[:, :-1]], dim=1)
-    return Steps(embeddings, before, states, *rest)  # pyright: ignore
+    return Steps(embeddings, before, states, *rest, joined)  # pyright: ignore

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from heedful.attention import Weights, dense
 from heedful.data.vocabulary import Vocabulary
 from heedful.errors import RecipeError
 from heedful.search.hypothesis import Hypothesis, StepFunction, keep, reorder
@@ -121,7 +122,7 @@ class _Run:
             state = reorder(state, parents)
             time += 1
 
-    def _advance(self, logs: Tensor, weights: Tensor | None, time: int) -> Tensor:
+    def _advance(self, logs: Tensor, weights: Weights | None, time: int) -> Tensor:
         """Choose the continuations, take out those that end; returns where each came from."""
         before = self.beam
         allowed = before.rules.forbid(logs, time, before.history)
@@ -159,10 +160,10 @@ class _Run:
         parents = index // values.shape[-1]
         return candidates.flatten(1).gather(1, index), parents, symbols.flatten(1).gather(1, index)
 
-    def _cover(self, weights: Tensor | None, parents: Tensor) -> Tensor | None:
+    def _cover(self, weights: Weights | None, parents: Tensor) -> Tensor | None:
         if self.beam.coverage is None or weights is None:
             return None
-        return reorder(self.beam.coverage + weights, parents)
+        return reorder(self.beam.coverage + dense(weights), parents)
 
     def _leave(self, leaving: Tensor, finished: Tensor | None, time: int) -> None:
         """Hypotheses (rows, K) whose last symbol was that of step `time`; those that finished, by default none."""

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Protocol
 import torch
 from torch import Tensor
 
+from heedful.attention import Weights
 from heedful.tensors import map_tensors
 
 
@@ -14,10 +15,10 @@ class StepFunction(Protocol):
     """One decoding step of K hypotheses for each of B sentences.
 
     tokens (B, K) int64 are the last symbols; memory is a nest of tensors with B rows; state one of (B, K, ...).
-    It returns log-probabilities (B, K, Y), weights (B, K, S) or None, and the new state.
+    It returns log-probabilities (B, K, Y), weights (B, K, S) in any form or None, and the new state.
     """
 
-    def __call__(self, tokens: Tensor, memory: Any, state: Any) -> tuple[Tensor, Tensor | None, Any]: ...
+    def __call__(self, tokens: Tensor, memory: Any, state: Any) -> tuple[Tensor, Weights | None, Any]: ...
 
 
 class Hypothesis(NamedTuple):

@@ -8,8 +8,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from heedful.attention import Weights, dense
 from heedful.search.hypothesis import Hypothesis
-from heedful.tensors import precise
+from heedful.tensors import map_tensors, precise
 
 
 class Record(NamedTuple):
@@ -19,7 +20,7 @@ class Record(NamedTuple):
     parents: Tensor  # (rows, K)
     tokens: Tensor  # (rows, K)
     logs: Tensor  # (rows, K)
-    weights: Tensor | None  # (rows, K before, S)
+    weights: Weights | None  # (rows, K before, S)
 
 
 class Ends(NamedTuple):
@@ -65,7 +66,10 @@ def _read(records: Sequence[Record], ends: Ends) -> list[Hypothesis]:
     tokens = torch.zeros((count, steps), dtype=torch.int64, device=device)
     logs = torch.zeros((count, steps), dtype=precise(device), device=device)
     first = records[0].weights if records else None
-    weights = None if first is None else first.new_zeros(count, steps, first.shape[-1])
+    weights = None
+    if first is not None:
+        one = dense(map_tensors(lambda part: part[:1, :1], first))
+        weights = one.new_zeros(count, steps, one.shape[-1])
     place = ends.place.clone()
     for now in range(steps - 1, -1, -1):
         record = records[now]
@@ -75,8 +79,13 @@ def _read(records: Sequence[Record], ends: Ends) -> list[Hypothesis]:
         logs[there, now] = record.logs[row, at].to(logs.dtype)
         place[there] = record.parents[row, at]
         if record.weights is not None and weights is not None:
-            weights[there, now] = record.weights[row, place[there]]
+            weights[there, now] = dense(_at(record.weights, row, place[there])).squeeze(1)
     return _hypotheses(ends, tokens, logs, None if weights is None else weights.cpu())
+
+
+def _at(weights: Weights, row: Tensor, place: Tensor) -> Weights:
+    """Of (rows, K, S) some hypotheses' rows, as N sentences of one step each."""
+    return map_tensors(lambda part: part[row, place].unsqueeze(1), weights)
 
 
 def _hypotheses(ends: Ends, tokens: Tensor, logs: Tensor, weights: Tensor | None) -> list[Hypothesis]:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from heedful.attention import Weights, dense
 from heedful.data.vocabulary import Vocabulary
 from heedful.errors import RecipeError
 from heedful.search.hypothesis import Hypothesis, StepFunction, keep, reorder
@@ -149,7 +150,7 @@ class _Record(NamedTuple):
     written: Tensor  # (rows, K) bool: whether the symbol belongs to the hypothesis
     tokens: Tensor  # (rows, K)
     logs: Tensor  # (rows, K)
-    weights: Tensor | None  # (rows, K, S)
+    weights: Weights | None  # (rows, K, S)
 
 
 class _Found(NamedTuple):
@@ -196,7 +197,7 @@ def _walk(
         return _hypotheses(found, ranking, with_weights)
 
 
-def _advance(walk: _Walk, logs: Tensor, weights: Tensor | None, choose: _Choose, records: list[_Record]) -> _Walk:
+def _advance(walk: _Walk, logs: Tensor, weights: Weights | None, choose: _Choose, records: list[_Record]) -> _Walk:
     """Choose the symbols and write them down."""
     time = len(records)
     allowed = walk.rules.forbid(logs, time, walk.history)
@@ -225,9 +226,10 @@ def _gather(records: Sequence[_Record], sentences: int, count: int, device: torc
         totals[record.origin] += values
         lengths[record.origin] += record.written
         if record.weights is not None:
+            rows = dense(record.weights)
             if weights is None:
-                weights = record.weights.new_zeros(*shape, record.weights.shape[-1])
-            weights[record.origin, :, time] = record.weights * record.written.unsqueeze(-1)
+                weights = rows.new_zeros(*shape, rows.shape[-1])
+            weights[record.origin, :, time] = rows * record.written.unsqueeze(-1)
     return _Found(lengths, tokens, logs, totals, weights)
 
 

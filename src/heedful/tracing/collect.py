@@ -156,22 +156,19 @@ def _asked(model: Model, memory: Memory, query: Tensor, state: State, steps: Ste
         values["keys"] = memory.keys[0]
     if attention.score.query_weight() is not None:
         values["query"] = queries[0, 0]
-    window = attention.scope(query, memory, state.step)
-    reach = attention.score.reach(memory)
-    mask = window.mask if reach is None else window.mask & reach[:, None, :]
+    mask, scores, shares, prior = attention.explain(query, memory, steps=state.step, carry=state.carry)
     name = registered_name(scopes, attention.scope)
     if name == "local_m":
         values["centre"] = state.step[0, 0] + 1
     elif name == "local_p":
         scope: Any = attention.scope
         share = torch.sigmoid(torch.tanh(scope.query_projection(query)) @ scope.v)
-        values["centre"] = memory.positions.amax() * share[0, 0]
-    values["scores"] = attention.score(queries, memory)[0, 0]
-    if name != "global" or reach is not None:
+        values["centre"] = memory.lengths[0] * share[0, 0]
+    values["scores"] = scores[0, 0]
+    if name != "global" or attention.score.reach(memory) is not None:
         values["window"] = mask[0, 0]
-    if window.prior is not None:
-        values["weights before the prior"] = attention.normaliser(attention.score(queries, memory), mask)[0, 0]
-        values["prior"] = window.prior[0, 0]
+    if prior is not None:
+        values |= {"weights before the prior": shares[0, 0], "prior": prior[0, 0]}
     return values | {"weights": steps.weights[0, 0]}
 
 

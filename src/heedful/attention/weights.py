@@ -1,0 +1,50 @@
+"""The forms that attention weights come in; `dense` makes the (B, T, S) tensor of any."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, overload
+
+import torch
+from torch import Tensor
+
+
+class Windowed(NamedTuple):
+    """Weights of a scope with windows: what is not named is 0."""
+
+    columns: Tensor  # (B, T, W) int64, of the `size` source positions; one with a weight is named once in a row
+    values: Tensor  # (B, T, W)
+    size: int  # S
+
+    def dense(self) -> Tensor:
+        """(B, T, S)."""
+        whole = self.values.new_zeros(*self.values.shape[:2], self.size)
+        return whole.scatter_add(2, self.columns, self.values)
+
+    def join(self, others: Sequence[Windowed]) -> Windowed:
+        """These steps, then those of `others`."""
+        steps = (self, *others)
+        columns = torch.cat([step.columns for step in steps], dim=1)
+        return Windowed(columns, torch.cat([step.values for step in steps], dim=1), self.size)
+
+
+Weights = Tensor | Windowed
+
+
+@overload
+def dense(weights: Weights) -> Tensor: ...
+@overload
+def dense(weights: None) -> None: ...
+@overload
+def dense(weights: Weights | None) -> Tensor | None: ...
+def dense(weights: Weights | None) -> Tensor | None:
+    """The weights as one tensor (B, T, S); None stays None."""
+    return weights if weights is None or isinstance(weights, Tensor) else weights.dense()
+
+
+def join_weights(steps: Sequence[Weights]) -> Weights:
+    """Weights of one step after the other, along T."""
+    first, *others = steps
+    if isinstance(first, Tensor):
+        return torch.cat([first, *others], dim=1)  # pyright: ignore[reportArgumentType]
+    return first.join(others)  # pyright: ignore[reportArgumentType]

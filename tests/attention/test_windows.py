@@ -1,0 +1,151 @@
+"""Windows that are looked at by themselves, against the same windows as masks over the whole source."""
+
+import pytest
+import torch
+from torch import nn
+
+from heedful.attention import Attention, Scope, Windowed, dense
+from heedful.attention import attention as module
+from heedful.attention.interventions import Observed, Uniform
+from heedful.attention.rows import Rows
+
+from .cases import B, Q, S, T, make, normal, value_size, words_and_end
+
+WINDOWS = ["local_m", "local_p"]
+SCORES = ["dot", "general", "additive", "location"]
+EXACT = 1e-12
+
+
+class Masked(Scope):
+    """The oracle: a scope's windows as masks and priors over the whole source."""
+
+    content_based = False
+
+    def __init__(self, scope):
+        super().__init__()
+        self.scope = scope
+
+    def forward(self, query, memory, steps):
+        return self.scope(query, memory, steps).dense(memory.mask.shape[1])
+
+
+def asked(attention, query, values, mask, positions, *, loop: bool):
+    """Context, weights and all gradients."""
+    leaves = [query, values, *attention.parameters()]
+    memory = attention.prepare(values, mask, positions)
+    if loop:
+        ask = attention.asked(memory, steps=T)
+        answers = [ask(query[:, t : t + 1], steps=torch.tensor([[t]])) for t in range(T)]
+    else:
+        answers = [attention(query, memory)]
+    found = [torch.cat([getattr(one, part) for one in answers], dim=1) for part in ("context", "weights")]
+    total = sum((part * normal(*part.shape, seed=9)).sum() for part in found)
+    gradients = torch.autograd.grad(total, leaves, allow_unused=True, materialize_grads=True)
+    return answers, [*found, *gradients]
+
+
+def example(score):
+    """Tags in front, read from last to first, an end symbol: no column is its word's place."""
+    mask, positions = words_and_end(10, 4)
+    order = torch.tensor([10, 3, 9, 1, 0, 7, 2, 8, 5, 4, 6])
+    values = normal(B, S, value_size(score), seed=2).requires_grad_()
+    return normal(B, T, Q).requires_grad_(), values, mask[:, order], positions[:, order]
+
+
+@pytest.mark.parametrize("loop", [False, True])
+@pytest.mark.parametrize("score", SCORES)
+@pytest.mark.parametrize("scope", WINDOWS)
+@pytest.mark.parametrize("again", [False, True])
+def test_windows_are_masks(score, scope, loop, again, monkeypatch):
+    """In value and gradient, whether they are kept for the backward pass or taken again, whole or in blocks."""
+    if again:
+        monkeypatch.setattr(module, "STORED", 0)
+        monkeypatch.setattr(module, "BLOCK", 100)
+    attention = make(score, scope)
+    given = example(score)
+    answers, found = asked(attention, *given, loop=loop)
+    assert all(isinstance(answer.weighting, Windowed) for answer in answers)
+    attention.scope = Masked(attention.scope)
+    _, wanted = asked(attention, *given, loop=loop)
+    for one, other in zip(found, wanted, strict=True):
+        torch.testing.assert_close(one, other, rtol=0, atol=EXACT)
+
+
+@pytest.mark.parametrize("scope", WINDOWS)
+def test_nothing_outside_a_window_is_computed(scope):
+    """The score sees as many positions as windows have, forward; a window over more than all is a mask."""
+    attention, seen = make("general", scope), []
+    attention.score.register_forward_hook(lambda score, given, scores: seen.append(scores.numel()))
+    mask, positions = words_and_end(40, 23)
+    query, values = normal(B, T, Q), normal(B, 41, 3, seed=2)
+    attention(query, attention.prepare(values, mask, positions))
+    assert seen == [B * T * (2 * attention.scope.window + 1)]
+    attention.scope.window = 21
+    attention(query, attention.prepare(values, mask, positions))
+    assert seen[1:] == [B * T * 41]
+
+
+@pytest.mark.parametrize("score", ["general", "additive"])
+def test_dropout_is_drawn_once_where_windows_are_taken_again(score, monkeypatch):
+    monkeypatch.setattr(module, "STORED", 0)
+    attention = make(score, "local_m", dropout=0.5).train()
+    query, values, *rest = example(score)
+    memory = attention.prepare(values, *rest)
+    torch.manual_seed(3)
+    answer = attention(query, memory)
+    kept = [answer.context.detach().clone()]
+    (gradient,) = torch.autograd.grad(answer.context.sum(), values)
+    # What is linear in values: c = A h, so the sum of h times its gradient is the sum of c, if the masks are the same.
+    frozen = Attention(attention.score, scope=attention.scope, dropout=0.5).train()
+    monkeypatch.setattr(module, "STORED", 1 << 40)
+    torch.manual_seed(3)
+    again = frozen(query, frozen.prepare(values, *rest))
+    assert again.context.equal(kept[0])
+    torch.testing.assert_close(gradient, torch.autograd.grad(again.context.sum(), values)[0], rtol=0, atol=EXACT)
+
+
+def test_weights_put_in_from_elsewhere_need_whole_rows():
+    seen = []
+    attention = make("general", "local_m")
+    plain = attention(*(lambda query, *rest: (query, attention.prepare(*rest)))(*example("general")))
+    attention.normaliser = Observed(attention.normaliser, lambda scores, mask, weights: seen.append(weights))
+    query, *rest = example("general")
+    answer = attention(query, attention.prepare(*rest))
+    assert seen[0].shape == (B, T, S)
+    torch.testing.assert_close(answer.weights, plain.weights, rtol=0, atol=EXACT)
+    attention.normaliser = Uniform()
+    assert isinstance(attention(query, attention.prepare(*rest)).weighting, Windowed)
+
+
+def test_weights_are_joined_along_the_steps():
+    weights = [Windowed(torch.tensor([[[step, 3]]]), torch.tensor([[[0.25, 0.5]]]), 5) for step in (0, 2)]
+    assert dense(weights[0].join(weights[1:])).tolist() == [[[0.25, 0, 0, 0.5, 0], [0, 0, 0.25, 0.5, 0]]]
+
+
+# ---------------------------------------------------------------------------------------------- rows
+
+
+def test_rows_have_the_gradients_of_plain_indexing():
+    """In one take or several, gone through again and in part."""
+    table = normal(2, 5, 3).requires_grad_()
+    windows = [torch.tensor([[[0, 1, 1]], [[4, 3, 2]]]), torch.tensor([[[2, 1, 0]], [[4, 4, 4]]])]
+    shares = [normal(2, 3, 3, seed=seed) for seed in (7, 8)]
+    rows = Rows(table)
+    taken = [(rows(window) * share).sum() for window, share in zip(windows, shares, strict=True)]
+    plain = [
+        (torch.stack([table[b, window[b, 0]] for b in range(2)]) * share).sum()
+        for window, share in zip(windows, shares, strict=True)
+    ]
+    for pick in ([0], [1], [0, 1], [0, 1]):
+        found, wanted = (
+            torch.autograd.grad(sum(each[place] for place in pick), table, retain_graph=True)[0]
+            for each in (taken, plain)
+        )
+        torch.testing.assert_close(found, wanted, rtol=0, atol=EXACT)
+
+
+def test_rows_twice_differentiated_are_refused():
+    table = nn.Parameter(normal(1, 4, 2))
+    rows = Rows(table)(torch.tensor([[[0, 3]]]))
+    with pytest.raises(RuntimeError, match="differentiated twice"):
+        torch.autograd.grad(rows.square().sum(), table, create_graph=True)
