@@ -3,12 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Protocol, TypeVar, overload
 
 import torch
 from torch import Tensor
 
 Tree = TypeVar("Tree")
+
+
+class Sparse(Protocol):
+    """Attention weights of which most are 0, or that have not been computed yet."""
+
+    def dense(self) -> Tensor:
+        """(B, T, S)."""
+        ...
+
+
+@overload
+def dense(weights: Tensor | Sparse) -> Tensor: ...
+@overload
+def dense(weights: None) -> None: ...
+@overload
+def dense(weights: Tensor | Sparse | None) -> Tensor | None: ...
+def dense(weights: Tensor | Sparse | None) -> Tensor | None:
+    """Attention weights in any form as one tensor (B, T, S); None stays None."""
+    return weights if weights is None or isinstance(weights, Tensor) else weights.dense()
 
 
 def precise(device: torch.device) -> torch.dtype:

@@ -283,7 +283,7 @@ def test_a_prior_is_multiplied_in_after_normalising():
 def test_attention_imports_nothing_of_ours_but_errors_and_registry():
     code = "import sys, heedful.attention; print(sorted(m for m in sys.modules if m.split('.')[0] == 'heedful'))"
     done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True)
-    ours = ["heedful", "heedful.attention", "heedful.errors", "heedful.registry"]
+    ours = ["heedful", "heedful.attention", "heedful.errors", "heedful.registry", "heedful.tensors"]
     ours += [
         f"heedful.attention.{name}"
         for name in (
@@ -293,6 +293,7 @@ def test_attention_imports_nothing_of_ours_but_errors_and_registry():
             "memory",
             "normalisers",
             "products",
+            "reading",
             "rows",
             "scopes",
             "scores",

@@ -31,6 +31,8 @@ SETTINGS = PredictRecipe(beam=1)
 class Middle(Normaliser):
     """Of the window of three that local_m gives around word t: word t; behind the last word nothing."""
 
+    whole_rows = True  # it looks at where in the row a word stands
+
     def distribute(self, scores: Tensor) -> Tensor:
         there = scores > torch.finfo(scores.dtype).min
         first = there.to(torch.int64).argmax(-1, keepdim=True)
@@ -53,6 +55,8 @@ class Stuck(Middle):
 class OnEnd(Normaliser):
     """All on the last real position, the end symbol."""
 
+    whole_rows = True
+
     def distribute(self, scores: Tensor) -> Tensor:
         there = scores > torch.finfo(scores.dtype).min
         last = (there * torch.arange(1, scores.shape[-1] + 1)).argmax(-1, keepdim=True)
@@ -61,6 +65,8 @@ class OnEnd(Normaliser):
 
 class Leaky(Softmax):
     """No mask."""
+
+    whole_rows = True
 
     def forward(self, scores: Tensor, mask: Tensor) -> Tensor:
         return super().forward(scores, torch.ones_like(mask))

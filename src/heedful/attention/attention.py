@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -13,7 +12,7 @@ from heedful.attention.factor import Factor
 from heedful.attention.memory import Attended, Memory, Parts, Window
 from heedful.attention.normalisers import Normaliser, Softmax
 from heedful.attention.products import plain_only
-from heedful.attention.rows import Rows
+from heedful.attention.reading import Reading, Whole, few
 from heedful.attention.scopes import Global, Scope
 from heedful.attention.scores import Score
 from heedful.attention.weights import Windowed, join_weights
@@ -129,10 +128,11 @@ class Attention(nn.Module):
             steps = torch.arange(query.shape[1], device=query.device)[None, :]
         if self.sequential and carry is None:
             return self._one_by_one(query, memory, steps.expand(query.shape[:2]))
-        return self._answer(_Whole(self, memory), query, steps, carry)
+        return self._answer(Whole(self.score, memory, narrow=self._narrow()), query, steps, carry)
 
     def explain(self, query: Tensor, memory: Memory, *, steps: Tensor, carry: Carry | None = None) -> Parts:
         """How the weights of one step, or of T that remember nothing, come to be; arguments as for `forward`."""
+        memory = memory._replace(places=None)  # without which windows are masks
         window: Window = _call(self.scope, query, memory, steps, carry=carry and carry[0])
         return self._parts_of(self.score.queries(query), memory, window.dense(memory.mask.shape[1]), carry)
 
@@ -148,7 +148,7 @@ class Attention(nn.Module):
         contexts, weights, _ = zip(*answers, strict=True)
         return Attended(torch.cat(contexts, dim=1), join_weights(weights), carry)
 
-    def _answer(self, reading: _Reading, query: Tensor, steps: Tensor, carry: Carry | None) -> Attended:
+    def _answer(self, reading: Reading, query: Tensor, steps: Tensor, carry: Carry | None) -> Attended:
         memory = reading.memory
         window: Window = _call(self.scope, query, memory, steps, carry=carry and carry[0])
         queries = reading.queries(query)
@@ -185,7 +185,7 @@ class Attention(nn.Module):
         whole = self.score.sequential or self.normaliser.sequential or self.normaliser.whole_rows
         return self.scope.windowed and not whole and not plain_only()
 
-    def _look(self, reading: _Reading, queries: Tensor, window: Window) -> tuple[Tensor, Windowed]:
+    def _look(self, reading: Reading, queries: Tensor, window: Window) -> tuple[Tensor, Windowed]:
         """Context and weights over windows, a block of steps at a time."""
         assert window.columns is not None
         memory, (batch, count, width) = reading.memory, window.columns.shape
@@ -200,7 +200,7 @@ class Attention(nn.Module):
         context, weights = (torch.cat(parts, dim=1) for parts in zip(*found, strict=True))
         return context, Windowed(window.columns, weights, memory.mask.shape[1])
 
-    def _block(self, reading: _Reading, again: bool) -> Any:
+    def _block(self, reading: Reading, again: bool) -> Any:
         def look(queries: Tensor, mask: Tensor, columns: Tensor, prior: Tensor | None) -> tuple[Tensor, Tensor]:
             batch, count, width = columns.shape
             few, mask = reading.at(columns), mask.flatten(0, 1).unsqueeze(1)  # B * T sentences of one step each
@@ -237,29 +237,6 @@ def _places(positions: Tensor) -> Tensor:
     return places
 
 
-class _Reading(Protocol):
-    """How a memory is read: all at once, or step by step."""
-
-    memory: Memory
-    steps: int
-
-    at: Callable[[Tensor], Memory]
-
-    def queries(self, query: Tensor, /) -> Tensor: ...
-    def context(self, weights: Tensor, /) -> Tensor: ...
-
-
-class _Whole:
-    """All queries at once."""
-
-    def __init__(self, attention: Attention, memory: Memory) -> None:
-        self.memory, self.steps = memory, 1
-        self.queries, self.at = attention.score.queries, _few(attention, memory)
-
-    def context(self, weights: Tensor) -> Tensor:
-        return weights @ self.memory.values
-
-
 class Asked:
     """A memory that a loop asks step by step: what all steps multiply by is taken once, with its gradient."""
 
@@ -268,7 +245,7 @@ class Asked:
         weight, batch = attention.score.query_weight(), memory.mask.shape[0]
         self._query_factor = None if weight is None else Factor(weight, batch=batch, steps=steps)
         self._values_factor = Factor(memory.values, batch=batch, steps=steps)
-        self.at = _few(attention, memory)
+        self.at = few(memory, narrow=attention._narrow())
 
     def queries(self, query: Tensor) -> Tensor:
         return query if self._query_factor is None else self._query_factor(query)
@@ -279,21 +256,3 @@ class Asked:
     def __call__(self, query: Tensor, *, steps: Tensor, carry: Carry | None = None) -> Attended:
         """The answers to the next queries, (B, 1, Q); `steps` and `carry` as in `Attention.forward`."""
         return self.attention._answer(self, query, steps, carry)
-
-
-def _few(attention: Attention, memory: Memory) -> Callable[[Tensor], Memory]:
-    """Makes windows (B, T, W) of a memory into a memory of B * T sentences of W positions each."""
-    if not attention._narrow():
-        return lambda columns: memory  # never called
-    values = Rows(memory.values)
-    keys = None if memory.keys is memory.values else Rows(memory.keys)
-
-    def at(columns: Tensor) -> Memory:
-        found = values(columns)
-        mask, positions = (
-            part.gather(1, columns.flatten(1)).view(-1, columns.shape[2]) for part in (memory.mask, memory.positions)
-        )
-        lengths = memory.lengths.repeat_interleave(columns.shape[1])
-        return Memory(found, found if keys is None else keys(columns), mask, positions, lengths)
-
-    return at

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, overload
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
+
+from heedful.tensors import dense
+
+__all__ = ["Weights", "Windowed", "dense", "join_weights"]
 
 
 class Windowed(NamedTuple):
@@ -29,17 +33,6 @@ class Windowed(NamedTuple):
 
 
 Weights = Tensor | Windowed
-
-
-@overload
-def dense(weights: Weights) -> Tensor: ...
-@overload
-def dense(weights: None) -> None: ...
-@overload
-def dense(weights: Weights | None) -> Tensor | None: ...
-def dense(weights: Weights | None) -> Tensor | None:
-    """The weights as one tensor (B, T, S); None stays None."""
-    return weights if weights is None or isinstance(weights, Tensor) else weights.dense()
 
 
 def join_weights(steps: Sequence[Weights]) -> Weights:

@@ -11,7 +11,7 @@ from heedful.attention import Attention, normalisers, scopes, scores
 from heedful.data.vocabulary import Vocabulary
 from heedful.errors import RecipeError, SizeError
 from heedful.model.cells import cells
-from heedful.model.encoder import encoders
+from heedful.model.encoder import Encoder, encoders
 from heedful.model.fusion import Fusion, fusions
 from heedful.model.initialise import initialise
 from heedful.model.model import Decoder, Model
@@ -84,27 +84,13 @@ def build(
     if zero_start and tied_embeddings:
         raise RecipeError("zero_start and tied_embeddings exclude each other: the output layer would train the zeros")
     kind = cells[cell]
-    reader = _part(
-        encoders,
-        encoder,
-        {
-            "embedding": nn.Embedding(source_vocabulary_size, embedding_size),
-            "embedding_size": embedding_size,
-            "cell": kind,
-            "hidden_size": encoder_size,
-            "layers": encoder_layers,
-            "bidirectional": bidirectional,
-            "dropout": dropout,
-        },
-    )
+    reads = {"embedding": nn.Embedding(source_vocabulary_size, embedding_size), "embedding_size": embedding_size}
+    states = {"cell": kind, "hidden_size": encoder_size, "layers": encoder_layers, "bidirectional": bidirectional}
+    reader = _part(encoders, encoder, {**reads, **states, "dropout": dropout})
     layers = {"cell": kind, "hidden_size": decoder_size, "layers": decoder_layers}
     sizes = {"embedding_size": embedding_size, "value_size": reader.value_size, "dropout": dropout}
     attention = {"score": score, "scope": scope, "normaliser": normaliser, "dropout": attention_dropout}
-    if split_spec(fusion)[0] == "none" and reader.state is None:
-        raise SizeError(
-            "fusion 'none' needs an encoder whose layers have a last state, since that is all it sees, "
-            f"and those of encoder {split_spec(encoder)[0]!r} have none"
-        )
+    _check_fusion(fusion, encoder, reader)
     joined = _fusion(fusion, attention, layers=layers, sizes=sizes)
     read = _part(
         readouts,
@@ -155,6 +141,14 @@ def _fusion(spec: Spec, attention: Mapping[str, Any], *, layers: dict[str, Any],
             dropout=attention["dropout"],
         )
     return fusions.build(name, options, context)
+
+
+def _check_fusion(fusion: Spec, encoder: Spec, reader: Encoder) -> None:
+    if split_spec(fusion)[0] == "none" and reader.state is None:
+        raise SizeError(
+            "fusion 'none' needs an encoder whose layers have a last state, since that is all it sees, "
+            f"and those of encoder {split_spec(encoder)[0]!r} have none"
+        )
 
 
 _MOST = {

@@ -13,14 +13,13 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from heedful.attention import Weights, dense
 from heedful.data.vocabulary import Vocabulary
 from heedful.errors import RecipeError
 from heedful.search.hypothesis import Hypothesis, StepFunction, keep, reorder
 from heedful.search.ranking import Ranking
 from heedful.search.readback import Ends, Record, read_back
 from heedful.search.rules import Rules
-from heedful.tensors import precise
+from heedful.tensors import Sparse, dense, precise
 
 
 def beam(
@@ -122,7 +121,7 @@ class _Run:
             state = reorder(state, parents)
             time += 1
 
-    def _advance(self, logs: Tensor, weights: Weights | None, time: int) -> Tensor:
+    def _advance(self, logs: Tensor, weights: Tensor | Sparse | None, time: int) -> Tensor:
         """Choose the continuations, take out those that end; returns where each came from."""
         before = self.beam
         allowed = before.rules.forbid(logs, time, before.history)
@@ -160,7 +159,7 @@ class _Run:
         parents = index // values.shape[-1]
         return candidates.flatten(1).gather(1, index), parents, symbols.flatten(1).gather(1, index)
 
-    def _cover(self, weights: Weights | None, parents: Tensor) -> Tensor | None:
+    def _cover(self, weights: Tensor | Sparse | None, parents: Tensor) -> Tensor | None:
         if self.beam.coverage is None or weights is None:
             return None
         return reorder(self.beam.coverage + dense(weights), parents)

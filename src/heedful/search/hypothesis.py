@@ -7,8 +7,7 @@ from typing import Any, NamedTuple, Protocol
 import torch
 from torch import Tensor
 
-from heedful.attention import Weights
-from heedful.tensors import map_tensors
+from heedful.tensors import Sparse, map_tensors
 
 
 class StepFunction(Protocol):
@@ -18,7 +17,7 @@ class StepFunction(Protocol):
     It returns log-probabilities (B, K, Y), weights (B, K, S) in any form or None, and the new state.
     """
 
-    def __call__(self, tokens: Tensor, memory: Any, state: Any) -> tuple[Tensor, Weights | None, Any]: ...
+    def __call__(self, tokens: Tensor, memory: Any, state: Any) -> tuple[Tensor, Tensor | Sparse | None, Any]: ...
 
 
 class Hypothesis(NamedTuple):

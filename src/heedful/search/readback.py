@@ -8,9 +8,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from heedful.attention import Weights, dense
 from heedful.search.hypothesis import Hypothesis
-from heedful.tensors import map_tensors, precise
+from heedful.tensors import Sparse, dense, map_tensors, precise
 
 
 class Record(NamedTuple):
@@ -20,7 +19,7 @@ class Record(NamedTuple):
     parents: Tensor  # (rows, K)
     tokens: Tensor  # (rows, K)
     logs: Tensor  # (rows, K)
-    weights: Weights | None  # (rows, K before, S)
+    weights: Tensor | Sparse | None  # (rows, K before, S)
 
 
 class Ends(NamedTuple):
@@ -83,7 +82,7 @@ def _read(records: Sequence[Record], ends: Ends) -> list[Hypothesis]:
     return _hypotheses(ends, tokens, logs, None if weights is None else weights.cpu())
 
 
-def _at(weights: Weights, row: Tensor, place: Tensor) -> Weights:
+def _at(weights: Tensor | Sparse, row: Tensor, place: Tensor) -> Tensor | Sparse:
     """Of (rows, K, S) some hypotheses' rows, as N sentences of one step each."""
     return map_tensors(lambda part: part[row, place].unsqueeze(1), weights)
 

@@ -8,13 +8,12 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from heedful.attention import Weights, dense
 from heedful.data.vocabulary import Vocabulary
 from heedful.errors import RecipeError
 from heedful.search.hypothesis import Hypothesis, StepFunction, keep, reorder
 from heedful.search.ranking import Ranking
 from heedful.search.rules import Rules
-from heedful.tensors import precise
+from heedful.tensors import Sparse, dense, precise
 
 _Choose = Callable[[Tensor, Tensor, int], Tensor]
 """(log-probabilities (B, K, Y), the sentence in each row (B), time) -> symbols (B, K)."""
@@ -150,7 +149,7 @@ class _Record(NamedTuple):
     written: Tensor  # (rows, K) bool: whether the symbol belongs to the hypothesis
     tokens: Tensor  # (rows, K)
     logs: Tensor  # (rows, K)
-    weights: Weights | None  # (rows, K, S)
+    weights: Tensor | Sparse | None  # (rows, K, S)
 
 
 class _Found(NamedTuple):
@@ -197,7 +196,9 @@ def _walk(
         return _hypotheses(found, ranking, with_weights)
 
 
-def _advance(walk: _Walk, logs: Tensor, weights: Weights | None, choose: _Choose, records: list[_Record]) -> _Walk:
+def _advance(
+    walk: _Walk, logs: Tensor, weights: Tensor | Sparse | None, choose: _Choose, records: list[_Record]
+) -> _Walk:
     """Choose the symbols and write them down."""
     time = len(records)
     allowed = walk.rules.forbid(logs, time, walk.history)
