@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor
 
+from grid import covering, possible
 from heedful.attention import Attention, normalisers, scopes, scores
 
 B, S, T, Q, V, A = 2, 11, 7, 5, 3, 13  # sentences, positions, queries; sizes of query, value, attention
@@ -41,10 +42,14 @@ def make(score: str, scope: str = "global", normaliser: str = "softmax", dropout
     attention = Attention(
         scores.build(score, OPTIONS.get(score, {}), sizes),
         scope=scopes.build(scope, OPTIONS.get(scope, {}), sizes),
-        normaliser=normalisers.build(normaliser, {}, sizes),
+        normaliser=normalisers.build(normaliser, OPTIONS.get(normaliser, {}), sizes),
         dropout=dropout,
     )
     return draw(attention)
+
+
+# Any two parts that go together, in as few attentions as that takes: tests/grid.py.
+COMBINATIONS = covering((scores.names(), scopes.names(), normalisers.names()), lambda names: possible(make, *names))
 
 
 def words_and_end(*lengths: int) -> tuple[Tensor, Tensor]:

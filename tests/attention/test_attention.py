@@ -1,6 +1,5 @@
 """Attention as a whole: gradients, dropout, queries together and alone, errors, and parts from outside."""
 
-import itertools
 import subprocess
 import sys
 
@@ -17,16 +16,14 @@ from heedful.attention import (
     Score,
     Softmax,
     Window,
-    normalisers,
     scopes,
     scores,
 )
 from heedful.errors import SizeError
 
-from .cases import B, Q, S, T, V, make, normal, value_size, words_and_end
+from .cases import COMBINATIONS, B, Q, S, T, V, make, normal, value_size, words_and_end
 
 DTYPES = [torch.float64, torch.float32, torch.float16, torch.bfloat16]
-COMBINATIONS = list(itertools.product(scores.names(), scopes.names(), normalisers.names()))
 
 
 def close(actual, expected, tolerance=1e-12):

@@ -5,12 +5,13 @@ import itertools
 import pytest
 import torch
 
+from grid import possible
 from heedful.attention import Attention, Dot, normalisers, scopes, scores
 from heedful.errors import RecipeError, SizeError
 from heedful.testing import check_attention, check_normaliser, check_scope, check_score
 
 from . import broken
-from .cases import OPTIONS, make
+from .cases import COMBINATIONS, OPTIONS, make
 
 
 @pytest.mark.parametrize("name", scores.names())
@@ -34,10 +35,16 @@ def test_normalisers(name):
     check_normaliser(normalisers[name])
 
 
-COMBINATIONS = list(itertools.product(scores.names(), scopes.names(), normalisers.names()))
+PRODUCT = [
+    names
+    for names in itertools.product(scores.names(), scopes.names(), normalisers.names())
+    if names not in COMBINATIONS and possible(make, *names)
+]
 
 
-@pytest.mark.parametrize("names", COMBINATIONS, ids="-".join)
+@pytest.mark.parametrize(
+    "names", [*COMBINATIONS, *(pytest.param(n, marks=pytest.mark.slow) for n in PRODUCT)], ids="-".join
+)
 def test_all_together(names):
     """Masking is slicing, padding is ignored, an empty row is zeros, ... in four dtypes."""
     check_attention(make(*names))

@@ -83,6 +83,11 @@ SCOPES: dict[str, Callable[[Parameters, Vector, int, int, int], Window]] = {
 }
 
 
+def knows(score: str, scope: str, normaliser: str) -> bool:
+    """Whether these parts are written down here."""
+    return score in SCORES and scope in SCOPES and normaliser in NORMALISERS
+
+
 def attend(
     score: str,
     scope: str,

@@ -6,9 +6,8 @@ import pytest
 import torch
 
 import heedful
-from attention.cases import OPTIONS, Q, T, normal, value_size
+from attention.cases import COMBINATIONS, OPTIONS, Q, T, normal, value_size
 from attention.cases import make as make_attention
-from heedful.attention import normalisers, scopes, scores
 from heedful.data.batches import Example, collate
 from heedful.data.codec import Codec
 from heedful.data.pairs import Pair
@@ -17,8 +16,7 @@ from model.cases import ATTENTIONS, FUSIONS, SIZES, batch_of, make, name_of, ran
 
 attentions = pytest.mark.parametrize("options", ATTENTIONS, ids=name_of)
 attentive = pytest.mark.parametrize("fusion", [name for name in FUSIONS if not name.startswith("none")])
-EVERY = [(score, scope, norm) for score in scores.names() for scope in scopes.names() for norm in normalisers.names()]
-every = pytest.mark.parametrize("combination", EVERY, ids="-".join)
+every = pytest.mark.parametrize("combination", COMBINATIONS, ids="-".join)
 
 
 @attentions

@@ -6,17 +6,16 @@ import pytest
 import torch
 
 import heedful
-from attention.cases import OPTIONS, B, Q, S, T, normal, value_size
+from attention.cases import COMBINATIONS, OPTIONS, B, Q, S, T, normal, value_size
 from attention.cases import make as make_attention
-from heedful.attention import normalisers, scopes, scores
+from heedful.attention import normalisers, scores
 from heedful.data.vocabulary import Vocabulary
 from model.cases import ATTENTIONS, FUSIONS, close, make, name_of, random_batch
 from training.cases import write_pairs
 
 from . import plain
 
-EVERY = [(score, scope, norm) for score in scores.names() for scope in scopes.names() for norm in normalisers.names()]
-every = pytest.mark.parametrize("combination", EVERY, ids="-".join)
+every = pytest.mark.parametrize("combination", COMBINATIONS, ids="-".join)
 LENGTHS = (7, 3)
 
 
@@ -34,7 +33,7 @@ def looped(attention, combination, query, values, lengths):
     return [torch.tensor(part, dtype=torch.float64) for part in zip(*answers, strict=True)]
 
 
-@every
+@pytest.mark.parametrize("combination", [c for c in COMBINATIONS if plain.knows(*c)], ids="-".join)
 def test_every_attention_is_a_plain_loop_with_and_without_lengths(combination):
     attention = make_attention(*combination)
     query, values = normal(B, T, Q), normal(B, S, value_size(combination[0]), seed=2)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from grid import possible, unused
+from heedful.attention import normalisers, scopes, scores
 from heedful.data.batches import Batch, Sequences
 from heedful.data.vocabulary import Vocabulary
-from heedful.model import Model, Steps, build
+from heedful.model import Model, Steps, build, fusions
+from heedful.registry import Registry
 
 CELLS = ("gru", "lstm", "paper_gru")
 
@@ -31,6 +35,10 @@ FUSIONS: dict[str, dict[str, Any]] = {
     "late_gate": {"combine": "gate"},
     "late_gate_feeding": {"combine": "gate", "input_feeding": True},
     "late_wide": {"input_feeding": True, "attentional_size": 13},
+}
+FUSIONS |= {
+    name: {"fusion": name}
+    for name in unused(fusions.names(), [given.get("fusion", "late") for given in FUSIONS.values()])
 }
 for _name in [name for name in FUSIONS if name.startswith("late")]:
     FUSIONS[_name] = {"fusion": {"name": "late", **FUSIONS[_name]}, "readout": "attentional"}
@@ -58,6 +66,29 @@ ATTENTIONS: list[dict[str, Any]] = [
     {"score": "scaled_dot", "decoder_size": 14, "scope": "local_m", "normaliser": "sparsemax"},
     {"score": "scaled_dot", "decoder_size": 14, "scope": "local_p", "normaliser": "entmax15"},
 ]
+
+
+def _with_the_rest(given: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """And each registered part that is in none of them, beside the first others that it goes with."""
+    kinds = {"score": scores, "scope": scopes, "normaliser": normalisers}
+    for kind, registry in kinds.items():
+        for name in unused(registry.names(), [options[kind] for options in given]):
+            axes = [[name] if other == kind else _usual_first(its) for other, its in kinds.items()]
+            together = (dict(zip(kinds, names, strict=True)) for names in itertools.product(*axes))
+            fits = (
+                one
+                for one in together
+                if possible(lambda options=one: build(**{**SIZES, "fusion": "early", **options}))
+            )
+            given = [*given, next(fits)]
+    return given
+
+
+def _usual_first(registry: Registry[Any]) -> list[str]:
+    return sorted(registry.names(), key=lambda name: name not in ("general", "global", "softmax"))
+
+
+ATTENTIONS = _with_the_rest(ATTENTIONS)
 
 
 def name_of(options: dict[str, Any]) -> str:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from grid import unused
+from heedful.model import encoders, fusions
 from model.cases import ATTENTIONS, CELLS, FUSIONS, name_of
 
 CONFIGURATIONS: list[dict[str, Any]] = [
@@ -34,6 +37,24 @@ CONFIGURATIONS: list[dict[str, Any]] = [
 ]
 """A selection for every day: each registered part is in one of them at least."""
 
+
+def _rest() -> Iterator[dict[str, Any]]:
+    """Registered parts that are in none of them."""
+    for name in unused(fusions.names(), [options["fusion"] for options in CONFIGURATIONS]):
+        yield {"fusion": name, "cell": "gru"}
+    for name in unused(encoders.names(), ["recurrent"]):
+        yield {**FUSIONS["early"], "cell": "gru", "start": "learned_mean", "encoder": name}
+    for kind in ("score", "scope", "normaliser"):
+        for name in unused([name_of({kind: options[kind]}) for options in ATTENTIONS], _used(kind)):
+            attention = next(options for options in ATTENTIONS if name_of({kind: options[kind]}) == name)
+            yield {**FUSIONS["early"], "cell": "gru", **attention}
+
+
+def _used(kind: str) -> list[Any]:
+    return [options.get(kind, usual) for options in CONFIGURATIONS for usual in ("additive", "global", "softmax")]
+
+
+CONFIGURATIONS += _rest()
 NAMES = [f"{n}-{options['cell']}-{options.get('decoder_layers', 1)}" for n, options in enumerate(CONFIGURATIONS)]
 every = pytest.mark.parametrize("number", range(len(CONFIGURATIONS)), ids=NAMES)
 
