@@ -36,9 +36,9 @@ class Clocked(nn.Module):
         self.begin_seconds = self.step_seconds = 0.0
         self.steps = 0
 
-    def begin(self, source: Any) -> Any:
+    def begin(self, source: Any, *, hypotheses: int = 0) -> Any:
         start = time.perf_counter()
-        found = self.model.begin(source)
+        found = self.model.begin(source, hypotheses=hypotheses)
         self.begin_seconds += time.perf_counter() - start
         return found
 

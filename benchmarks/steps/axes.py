@@ -85,7 +85,7 @@ def decoding(setting: Sequence[int], fusion: str, cell: str) -> Callable[[], obj
 
     def search() -> object:
         with torch.inference_mode():
-            memory, state = model.begin(source)
+            memory, state = model.begin(source, hypotheses=given.beam)
         if given.beam == 1:
             return greedy(model.step, memory, state, rules=rules)
         return beam(model.step, memory, state, beam_size=given.beam, rules=rules)

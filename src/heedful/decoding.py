@@ -61,7 +61,8 @@ class Decoding:
         settings = self.settings
         rules, ranking = self.rules(source), self.ranking(source)
         with torch.inference_mode():
-            memory, state = model.begin(source)
+            count = settings.beam if settings.sampling_temperature is None else n_best
+            memory, state = model.begin(source, hypotheses=count)
         if settings.sampling_temperature is not None:
             return sample(
                 model.step,

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import torch
 from torch import Tensor
 
 from heedful.attention import Attended, Attention, Memory
 from heedful.attention.factor import Factor
 from heedful.model.cells import Cell
 from heedful.model.encoder import Encoded
-from heedful.model.fusion import FixedVector, Fusion, fusions
+from heedful.model.fusion import FixedVector, Fusion, answered, fusions, projected, projecting_pays
 from heedful.model.stack import Stack
-from heedful.model.steps import State, Steps, join
+from heedful.model.steps import Ahead, State, Steps, join
 
 
 @fusions.register("early")
@@ -64,11 +63,21 @@ class Early(Fusion):
             steps.append(step)
         return join(steps, embeddings)
 
-    def step(self, embedding: Tensor, memory: Memory | FixedVector, state: State) -> tuple[Steps, State]:
+    def ahead(self, memory: Memory | FixedVector, shares: Tensor, *, hypotheses: int) -> tuple[Memory, Ahead]:
+        assert isinstance(memory, Memory)
+        columns = self.stack.first.input_columns(self.embedding_size)  # C
+        if projecting_pays(memory, hypotheses):
+            return memory._replace(values=projected(memory.values, columns)), Ahead(shares)
+        return memory, Ahead(shares, columns.contiguous())
+
+    def step(
+        self, embedding: Tensor, memory: Memory | FixedVector, state: State, share: Tensor | None = None
+    ) -> tuple[Steps, State]:
         assert isinstance(memory, Memory)
         attended = self.attention(state.layers[-1].hidden, memory, steps=state.step, carry=state.carry)
-        gates = self.stack.first.input_gates(torch.cat([embedding, attended.context], dim=-1))
-        return self._step(embedding, attended, gates, state, None)
+        context, context_gates = answered(attended.context, self.context_size)  # c_t, C c_t
+        gates = self._gates(embedding, share, context, state, context_gates)
+        return self._step(embedding, attended._replace(context=context), gates, state, None)
 
     def _step(
         self,
@@ -82,4 +91,4 @@ class Early(Fusion):
         before = state.layers[-1].hidden  # s_{t-1}
         layers = self.stack.advance(gates, state.layers, recurrent_gates)
         steps = Steps(embedding, before, layers[-1].hidden, attended.context, None, attended.weighting)  # s_t
-        return steps, State(layers, None, state.step + 1, attended.carry)
+        return steps, state._replace(layers=layers, step=state.step + 1, carry=attended.carry)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from heedful.attention import Memory
+from heedful.attention.products import linear
 from heedful.model.cells import Cell
 from heedful.model.encoder import Encoded
 from heedful.model.stack import LayerStates, Stack
-from heedful.model.steps import State, Steps
+from heedful.model.steps import Ahead, State, Steps
 from heedful.registry import Registry
 
 fusions: Registry[Fusion] = Registry("fusion")
@@ -50,8 +51,26 @@ class Fusion(nn.Module, ABC):
         """All steps of teacher forcing: embeddings (B, T, E), a state of K = 1."""
 
     @abstractmethod
-    def step(self, embedding: Tensor, memory: Memory | FixedVector, state: State) -> tuple[Steps, State]:
-        """One step of K hypotheses a sentence: embedding (B, K, E), a state of (B, K, ...)."""
+    def step(
+        self, embedding: Tensor, memory: Memory | FixedVector, state: State, share: Tensor | None = None
+    ) -> tuple[Steps, State]:
+        """One step of K hypotheses a sentence: embedding (B, K, E), a state of (B, K, ...).
+
+        `share` (B, K, G), W E y_{t-1} + b, is given where the state has what a search computed ahead.
+        """
+
+    def ahead(self, memory: Memory | FixedVector, shares: Tensor, *, hypotheses: int) -> tuple[Any, Ahead]:
+        """For a search over so many hypotheses a sentence: the memory, and all that `step` can have before its first
+        call; `shares` (Y, G) are those of all symbols."""
+        return memory, Ahead(shares)
+
+    def _gates(
+        self, embedding: Tensor, share: Tensor | None, read: Tensor, state: State, ready: Tensor | None = None
+    ) -> Tensor:
+        """The first layer's input gates, W E y_{t-1} + b + C c, where it reads c too; `ready` is C c if it is known."""
+        if share is None or state.ahead is None:
+            return self.stack.first.input_gates(torch.cat([embedding, read], dim=-1))
+        return share + (linear(read, _there(state.ahead.columns)) if ready is None else ready)
 
     def _feeds(self) -> bool:
         return False
@@ -61,6 +80,30 @@ class FixedVector(NamedTuple):
     """The memory of a model without attention."""
 
     vector: Tensor  # (B, 1, V)
+
+
+def projected(values: Tensor, weight: Tensor) -> Tensor:
+    """[h_j; W h_j], so that attention answers [c_t; W c_t]: by linearity W sum_j a_j h_j = sum_j a_j (W h_j)."""
+    return torch.cat([values, linear(values, weight)], dim=-1)
+
+
+def projecting_pays(memory: Memory, hypotheses: int) -> bool:
+    """Whether W h_j of all positions takes less time than W c_t of all hypotheses and steps: as measured, where there
+    are several hypotheses and few positions, and no windows, for which whole rows would be copied."""
+    _, positions, size = memory.values.shape
+    return hypotheses > 1 and 12 * positions <= size and memory.places is None
+
+
+def answered(answer: Tensor, size: int) -> tuple[Tensor, Tensor | None]:
+    """c_t, which has so many numbers, and W c_t where the values are `projected`."""
+    if answer.shape[-1] == size:
+        return answer, None
+    return answer[..., :size], answer[..., size:]
+
+
+def _there(part: Tensor | None) -> Tensor:
+    assert part is not None
+    return part
 
 
 @fusions.register("none")
@@ -100,12 +143,19 @@ class NoAttention(Fusion):
         outputs, _ = self.stack.unroll(torch.cat([embeddings, contexts], dim=-1), state.layers)
         return Steps(embeddings, self.stack.outputs_before(outputs, state.layers), outputs, contexts)
 
-    def step(self, embedding: Tensor, memory: Memory | FixedVector, state: State) -> tuple[Steps, State]:
-        contexts = self._contexts(embedding, memory)
-        gates = self.stack.first.input_gates(torch.cat([embedding, contexts], dim=-1))
+    def ahead(self, memory: Memory | FixedVector, shares: Tensor, *, hypotheses: int) -> tuple[FixedVector, Ahead]:
+        assert isinstance(memory, FixedVector)
+        columns = self.stack.first.input_columns(self.stack.first.input_size - self.context_size)  # C
+        return FixedVector(projected(memory.vector, columns)), Ahead(shares)
+
+    def step(
+        self, embedding: Tensor, memory: Memory | FixedVector, state: State, share: Tensor | None = None
+    ) -> tuple[Steps, State]:
+        contexts, context_gates = answered(self._contexts(embedding, memory), self.context_size)  # c, C c
+        gates = self._gates(embedding, share, contexts, state, context_gates)
         layers = self.stack.advance(gates, state.layers)
         steps = Steps(embedding, state.layers[-1].hidden, layers[-1].hidden, contexts)
-        return steps, State(layers, None, state.step + 1)
+        return steps, state._replace(layers=layers, step=state.step + 1)
 
     @staticmethod
     def _contexts(embeddings: Tensor, memory: Memory | FixedVector) -> Tensor:

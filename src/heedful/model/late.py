@@ -10,13 +10,13 @@ from torch import Tensor
 
 from heedful.attention import Attended, Attention, Memory
 from heedful.attention.factor import Factor
-from heedful.attention.products import Linear
+from heedful.attention.products import Linear, linear
 from heedful.errors import RecipeError
 from heedful.model.cells import Cell, blend
 from heedful.model.encoder import Encoded
-from heedful.model.fusion import FixedVector, Fusion, fusions
+from heedful.model.fusion import FixedVector, Fusion, answered, fusions, projected, projecting_pays
 from heedful.model.stack import Stack
-from heedful.model.steps import State, Steps, join
+from heedful.model.steps import Ahead, State, Steps, join
 
 
 @fusions.register("late")
@@ -107,9 +107,22 @@ class Late(Fusion):
             steps.append(step)
         return join(steps, embeddings)
 
-    def step(self, embedding: Tensor, memory: Memory | FixedVector, state: State) -> tuple[Steps, State]:
-        inputs = embedding if state.fed is None else torch.cat([embedding, state.fed], dim=-1)
-        gates = self.stack.first.input_gates(inputs)
+    def ahead(self, memory: Memory | FixedVector, shares: Tensor, *, hypotheses: int) -> tuple[Memory, Ahead]:
+        assert isinstance(memory, Memory)
+        columns = self.stack.first.input_columns(self.embedding_size).contiguous() if self.input_feeding else None
+        if self.gate is not None or not projecting_pays(memory, hypotheses):
+            return memory, Ahead(shares, columns)
+        of_context, of_hidden = self.combine.weight.tensor_split([self.context_size], dim=1)  # W_c
+        values = projected(memory.values, of_context)
+        return memory._replace(values=values), Ahead(shares, columns, of_hidden.contiguous())
+
+    def step(
+        self, embedding: Tensor, memory: Memory | FixedVector, state: State, share: Tensor | None = None
+    ) -> tuple[Steps, State]:
+        if state.fed is not None:
+            gates = self._gates(embedding, share, state.fed, state)
+        else:
+            gates = self.stack.first.input_gates(embedding) if share is None else share
         return self._step(embedding, gates, state, partial(self.attention, memory=memory), None)
 
     def _step(
@@ -122,10 +135,15 @@ class Late(Fusion):
     ) -> tuple[Steps, State]:
         layers = self.stack.advance(gates, state.layers, recurrent_gates)
         top = layers[-1].hidden  # h_t
-        context, weights, carry = ask(top, steps=state.step, carry=state.carry)  # c_t, alpha_t
-        attentional = self._attentional(context, top)  # h~_t
+        answer, weights, carry = ask(top, steps=state.step, carry=state.carry)  # c_t, alpha_t
+        context, combined = answered(answer, self.context_size)
+        if combined is None or state.ahead is None or state.ahead.hidden is None:
+            attentional = self._attentional(context, top)  # h~_t
+        else:  # the same, with the share of c_t in W_c [c_t; h_t] computed ahead
+            attentional = torch.tanh(combined + linear(top, state.ahead.hidden))
         steps = Steps(embedding, state.layers[-1].hidden, top, context, attentional, weights)
-        return steps, State(layers, attentional if self.input_feeding else None, state.step + 1, carry)
+        fed = attentional if self.input_feeding else None
+        return steps, state._replace(layers=layers, fed=fed, step=state.step + 1, carry=carry)
 
     def _attentional(self, context: Tensor, hidden: Tensor) -> Tensor:
         both = torch.cat([context, hidden], dim=-1)

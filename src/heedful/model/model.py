@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from heedful.attention import Attention, Memory, Weights
 from heedful.attention.normalisers import Normaliser
@@ -63,10 +64,23 @@ class Decoder(nn.Module):
         self.output = output
         self.dropout = nn.Dropout(dropout)
 
-    def begin(self, encoded: Encoded) -> tuple[Memory | FixedVector, State]:
-        """The memory and the state before the first step, K = 1."""
+    def begin(self, encoded: Encoded, *, hypotheses: int = 0) -> tuple[Memory | FixedVector, State]:
+        """The memory and the state before the first step, K = 1.
+
+        Args:
+            hypotheses: K, for a search by `step`: where there are few target symbols, what its steps share is computed
+                now, such as W E y of every symbol y. Its results are the same up to rounding. By default nothing is,
+                and `unroll` wants it so.
+        """
         memory = self.fusion.prepare(encoded)
-        return memory, self.fusion.initial(self.start(encoded), memory)
+        state = self.fusion.initial(self.start(encoded), memory)
+        # All symbols are no more work than those of four steps, unless dropout changes them from step to step.
+        few = self.embedding.num_embeddings <= 4 * hypotheses * encoded.mask.shape[0]
+        if not few or self.training:
+            return memory, state
+        shares = self.fusion.stack.first.input_gates(self.embedding.weight)
+        memory, ahead = self.fusion.ahead(memory, shares, hypotheses=hypotheses)
+        return memory, state._replace(ahead=ahead)
 
     def unroll(self, tokens: Tensor, memory: Memory | FixedVector, state: State) -> Steps:
         """Teacher forcing: tokens (B, T) are y_0 .. y_{T-1}, y_0 the start symbol."""
@@ -74,7 +88,8 @@ class Decoder(nn.Module):
 
     def step(self, tokens: Tensor, memory: Memory | FixedVector, state: State) -> tuple[Steps, State]:
         """One step of K hypotheses a sentence: tokens (B, K)."""
-        return self.fusion.step(self.dropout(self.embedding(tokens)), memory, state)
+        share = None if state.ahead is None else functional.embedding(tokens, state.ahead.shares)
+        return self.fusion.step(self.dropout(self.embedding(tokens)), memory, state, share)
 
     def logits(self, steps: Steps) -> Tensor:
         """(..., Y) before the softmax."""
@@ -138,9 +153,9 @@ class Model(nn.Module):
         """The source states of a batch."""
         return self.encoder(source.tokens, source.mask, source.positions)
 
-    def begin(self, source: Sequences) -> tuple[Memory | FixedVector, State]:
-        """Memory and first state for search."""
-        return self.decoder.begin(self.encode(source))
+    def begin(self, source: Sequences, *, hypotheses: int = 0) -> tuple[Memory | FixedVector, State]:
+        """Memory and first state; a search says over how many `hypotheses` it is: see `Decoder.begin`."""
+        return self.decoder.begin(self.encode(source), hypotheses=hypotheses)
 
     def step(self, tokens: Tensor, memory: Memory | FixedVector, state: State) -> tuple[Tensor, Weights | None, State]:
         """Search's step: tokens (B, K) -> log-probabilities (B, K, Y), weights (B, K, S) or None, and state."""

@@ -5,6 +5,7 @@ Axes: B sentences, T steps (in training) or hypotheses of one step (in search), 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import torch
@@ -22,6 +23,19 @@ class State(NamedTuple):
     fed: Tensor | None  # (B, K, attentional size)  h~_{t-1}, under input feeding
     step: Tensor  # (B, K) int64, from 0
     carry: Any = None  # what attention remembers of earlier steps, where it does
+    ahead: Ahead | None = None  # in a search, where it pays
+
+
+@dataclass(frozen=True, eq=False)
+class Ahead:
+    """What all steps of a search share, whichever sentences and hypotheses are left: see `Decoder.begin`.
+
+    It has no rows for them, and is not a tuple, so that search hands it on as it is.
+    """
+
+    shares: Tensor  # (Y, G)  W E y + b of every symbol y
+    columns: Tensor | None = None  # (G, .)  what the first layer multiplies by what it reads beside E y; dense
+    hidden: Tensor | None = None  # (A, H)  the columns of W_c for h_t; dense
 
 
 class Steps(NamedTuple):
