@@ -11,6 +11,7 @@ from heedful.attention import normalisers, scopes, scores
 from heedful.data.vocabulary import Vocabulary
 from heedful.model import Model
 from heedful.model.cells import cells
+from heedful.model.encoder import encoders
 from heedful.model.fusion import fusions
 from heedful.model.readout import readouts
 from heedful.model.start import starts
@@ -119,7 +120,7 @@ def check_greedy(model: Model) -> None:
 def test_the_selection_has_every_part():
     """One that is new must be in it too."""
     there = {type(module) for options in CONFIGURATIONS for module in make(**options).modules()}
-    for registry in (cells, fusions, scores, scopes, normalisers, starts, readouts):
+    for registry in (cells, encoders, fusions, scores, scopes, normalisers, starts, readouts):
         assert {name for name in registry.names() if registry[name] not in there} == set(), registry.kind
 
 

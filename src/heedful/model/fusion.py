@@ -20,26 +20,34 @@ fusions: Registry[Fusion] = Registry("fusion")
 
 
 class Fusion(nn.Module, ABC):
-    """Recurrent layers and how they use the source. ``unroll`` equals repeated ``step``.
+    """The decoder's layers and how they use the source. ``unroll`` equals repeated ``step``.
 
     Sizes that other parts read: `context_size` (C, of c_t) and `attentional_size` (of h~_t; None = there is none).
+
+    Args:
+        context_size: C.
+        stack: the recurrent layers; None where there are none, in which case `initial` is the fusion's own.
     """
 
     row_convention = "predicted"  # the word that a row of weights belongs to; "input" = y_{t-1}
     attentional_size: int | None = None
     default_readout = "state_context"
 
-    def __init__(self, *, context_size: int, stack: Stack) -> None:
+    stack: Stack
+
+    def __init__(self, *, context_size: int, stack: Stack | None = None) -> None:
         super().__init__()
         self.context_size = context_size
-        self.stack = stack
+        self.recurrent = stack is not None  # has layers with a state before each step, which a start makes at first
+        if stack is not None:
+            self.stack = stack
 
     @abstractmethod
     def prepare(self, encoded: Encoded) -> Memory | FixedVector:
         """All that can be computed before the first step: once a sentence."""
 
     def initial(self, layers: LayerStates, memory: Memory | FixedVector) -> State:
-        """The state before the first step, from the layers' start."""
+        """The state before the first step, from the layers' start; () where the fusion is not recurrent."""
         hidden = layers[0].hidden
         step = torch.zeros(hidden.shape[:2], dtype=torch.int64, device=hidden.device)
         fed = None if not self._feeds() else hidden.new_zeros(*hidden.shape[:2], self.attentional_size or 0)
