@@ -16,7 +16,7 @@ from heedful.model.fusion import fusions
 from heedful.model.readout import readouts
 from heedful.model.start import starts
 from heedful.search import Hypothesis, Rules, beam, greedy
-from model.cases import SIZES, batch_of, make, rows_of
+from model.cases import SIZES, batch_of, listen, make, rows_of
 
 from .models import CONFIGURATIONS, PRODUCT, every, product
 
@@ -38,6 +38,7 @@ def model_of(number: int, *, of_all: bool = False) -> Model:
         with torch.no_grad():
             model.decoder.output.weight.mul_(2.0)
             model.decoder.output.bias[Vocabulary.END] += 1.0
+        listen(model)
         found = search(model, SOURCES)
         answers = {tuple(hypothesis.tokens) for hypotheses in found for hypothesis in hypotheses}
         best = {tuple(hypotheses[0].tokens) for hypotheses in found}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor, nn
 
 from heedful.model.blocks import FeedForward, Inputs, Residual, embedding_scale, self_attention
@@ -15,11 +16,11 @@ class SelfAttention(Encoder):
     x = x + MultiHead(x, x), x = x + W_2 max(0, W_1 x + b_1) + b_2, with layer norm before each part or after it, over
     embeddings with positions. Under "before" there is one more layer norm at the end.
 
-    A word's position is its place in the text as written, from 1, whichever way the text is read; tags and the end
-    symbol have position 0. So nothing depends on the order in memory, and what is masked is as if it were not there.
+    A word's position is its place in the text as written, from 1, whichever way the text is read; the end symbol stands
+    behind the last word, and tags are all at 0. What is masked is as if it were not there.
 
-    Differs from the paper in: layer norm is before by default, projections into heads have no biases (as printed), tags
-    and end symbol share a position, and a matrix leads from embeddings to layers where their sizes differ.
+    Differs from the paper in: layer norm is before by default, projections into heads have no biases (as printed), and
+    a matrix leads from embeddings to layers where their sizes differ.
 
     Args:
         embedding: see `Encoder`.
@@ -67,10 +68,18 @@ class SelfAttention(Encoder):
 
     def forward(self, source: Tensor, mask: Tensor, positions: Tensor) -> Encoded:
         vectors, mask, positions = self.embed(source, mask, positions)
-        values = self.inputs(vectors, positions)
+        values = self.inputs(vectors, _with_end(mask, positions))
         for block in self.blocks:
             values = block(values, mask, positions)
         return Encoded(self.norm(values), mask, positions, ())
+
+
+def _with_end(mask: Tensor, positions: Tensor) -> Tensor:
+    """Positions (B, S), where a text's last symbol stands behind its last word if it has no place of its own: it is the
+    end symbol, by which the last words can be found."""
+    columns = torch.arange(mask.shape[1], device=mask.device)
+    last = mask & (columns == (columns * mask).amax(1, keepdim=True))
+    return torch.where(last & (positions == 0), positions.amax(1, keepdim=True) + 1, positions)
 
 
 class Layer(nn.Module):

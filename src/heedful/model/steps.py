@@ -65,6 +65,6 @@ def join(steps: list[Steps], embeddings: Tensor) -> Steps:
     states, *rest = (None if part[0] is None else torch.cat(part, dim=1) for part in parts)
     joined = None if weights[0] is None else join_weights(weights)
     assert states is not None
-    assert steps[0].before is not None
-    before = torch.cat([steps[0].before, states[:, :-1]], dim=1)
+    first = steps[0].before
+    before = None if first is None else torch.cat([first, states[:, :-1]], dim=1)
     return Steps(embeddings, before, states, *rest, joined)  # pyright: ignore

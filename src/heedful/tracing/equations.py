@@ -45,7 +45,7 @@ def descriptions(parts: Mapping[str, Any]) -> dict[str, Description]:
 
 
 def _source(parts: Mapping[str, Any], letters: Letters) -> dict[str, Description]:
-    h, j, found = letters.h, letters.j, {}
+    j, found = letters.j, {}
     where = f"{BAHDANAU}, appendix A.2.1" if letters is BAHDANAUS else f"{LUONG}, section 3"
     found["source symbols"] = Description(
         SOURCE, f"x_{j}", "the ids of tags, tokens and end symbol, as they are read", ""
@@ -54,11 +54,19 @@ def _source(parts: Mapping[str, Any], letters: Letters) -> dict[str, Description
         SOURCE, "place", "a word's place in the text as written, from 1, or 0 for what has none", ""
     )
     found["source embeddings"] = Description(ENCODER, f"E x_{j}", f"row x_{j} of E_x", where)
-    if parts["encoder"] != "recurrent":
-        what = {"self_attention": "layers of self-attention and feed-forward over E x and positions"}
-        equation = what.get(parts["encoder"], f"encoder {parts['encoder']!r}")
-        found["source states"] = Description(ENCODER, f"{h}_{j}", f"{h}_{j}: {equation}", f"{VASWANI}, section 3.1")
-        return found
+    return found | (_recurrent if parts["encoder"] == "recurrent" else _other)(parts, letters)
+
+
+def _other(parts: Mapping[str, Any], letters: Letters) -> dict[str, Description]:
+    """An encoder that there are no equations for."""
+    what = {"self_attention": "layers of self-attention and feed-forward over E x and positions"}
+    equation, h = what.get(parts["encoder"], f"encoder {parts['encoder']!r}"), f"{letters.h}_{letters.j}"
+    source = f"{VASWANI}, section 3.1" if parts["encoder"] in what else ""
+    return {"source states": Description(ENCODER, h, f"{h}: {equation}", source)}
+
+
+def _recurrent(parts: Mapping[str, Any], letters: Letters) -> dict[str, Description]:
+    h, j, found = letters.h, letters.j, {}
     layers, cell = parts["encoder_layers"], parts["cell"]
     for layer in range(1, layers + 1):
         end, up = layer_end(layer, layers), upper(layer, layers)
