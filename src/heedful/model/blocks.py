@@ -51,7 +51,14 @@ class Inputs(nn.Module):
         Raises:
             SizeError: a position that has no learned vector.
         """
-        projected = self.projection(vectors * self.scale)
+        return self.placed(self.projected(vectors), positions)
+
+    def projected(self, vectors: Tensor) -> Tensor:
+        """W_e (scale * E w_j)."""
+        return self.projection(vectors * self.scale)
+
+    def placed(self, projected: Tensor, positions: Tensor) -> Tensor:
+        """x_j, of what `projected` gives."""
         return self.dropout(projected + self._vectors(positions).to(projected.dtype))
 
     def _vectors(self, positions: Tensor) -> Tensor:

@@ -64,8 +64,12 @@ class Fusion(nn.Module, ABC):
     ) -> tuple[Steps, State]:
         """One step of K hypotheses a sentence: embedding (B, K, E), a state of (B, K, ...).
 
-        `share` (B, K, G), W E y_{t-1} + b, is given where the state has what a search computed ahead.
+        `share` (B, K, G), what `shares` makes of y_{t-1}, is given where the state has what a search computed ahead.
         """
+
+    def shares(self, embeddings: Tensor) -> Tensor:
+        """What `step` takes of its words alone, (..., E) -> (..., G)."""
+        return self.stack.first.input_gates(embeddings)  # W E y + b
 
     def ahead(self, memory: Memory | FixedVector, shares: Tensor, *, hypotheses: int) -> tuple[Any, Ahead]:
         """For a search over so many hypotheses a sentence: the memory, and all that `step` can have before its first
@@ -98,8 +102,9 @@ def projected(values: Tensor, weight: Tensor) -> Tensor:
 def projecting_pays(memory: Memory, hypotheses: int) -> bool:
     """Whether W h_j of all positions takes less time than W c_t of all hypotheses and steps: as measured, where there
     are several hypotheses and few positions, and no windows, for which whole rows would be copied."""
-    _, positions, size = memory.values.shape
-    return hypotheses > 1 and 12 * positions <= size and memory.places is None
+    *_, positions, size = memory.values.shape
+    plain = memory.places is None and memory.values.dim() == 3  # heads have another matrix in between
+    return hypotheses > 1 and 12 * positions <= size and plain
 
 
 def answered(answer: Tensor, size: int) -> tuple[Tensor, Tensor | None]:

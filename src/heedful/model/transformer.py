@@ -96,14 +96,23 @@ class Transformer(Fusion):
         step = torch.zeros((batch, 1), dtype=torch.int64, device=none.device)
         return State(tuple(Past(none, none) for _ in self.blocks), None, step, self.attention.begin(memory))
 
+    def shares(self, embeddings: Tensor) -> Tensor:
+        return self.inputs.projected(embeddings)
+
     def unroll(self, embeddings: Tensor, memory: Memory | FixedVector, state: State) -> Steps:
-        return self._run(embeddings.unsqueeze(1), memory, state, carry=None)[0]
+        words = self.shares(embeddings).unsqueeze(1)
+        return self._run(embeddings, words, memory, state, carry=None)[0]
 
-    def step(self, embedding: Tensor, memory: Memory | FixedVector, state: State) -> tuple[Steps, State]:
-        return self._run(embedding.unsqueeze(2), memory, state, carry=state.carry)
+    def step(
+        self, embedding: Tensor, memory: Memory | FixedVector, state: State, share: Tensor | None = None
+    ) -> tuple[Steps, State]:
+        words = (self.shares(embedding) if share is None else share).unsqueeze(2)
+        return self._run(embedding, words, memory, state, carry=state.carry)
 
-    def _run(self, words: Tensor, memory: Memory | FixedVector, state: State, *, carry: Any) -> tuple[Steps, State]:
-        """The next T words of each of K texts a sentence, (B, K, T, E), where one of K and T is 1."""
+    def _run(
+        self, embeddings: Tensor, words: Tensor, memory: Memory | FixedVector, state: State, *, carry: Any
+    ) -> tuple[Steps, State]:
+        """The next T words of each of K texts a sentence, (B, K, T, H), where one of K and T is 1."""
         assert isinstance(memory, Memory)
         x, pasts = self._ask_words(words, state)
         query, steps = self.around_source.read(x).flatten(1, 2), self._steps(words, state)
@@ -111,12 +120,13 @@ class Transformer(Fusion):
         x = self.around_source.add(x, self.combine(context).view_as(x))
         top: Any = self.blocks[-1]
         states = self.norm(top.think(x)).flatten(1, 2)  # s_t
-        found = Steps(words.flatten(1, 2), None, states, context, None, weights)
-        return found, State(pasts, None, state.step + words.shape[2], carry)
+        found = Steps(embeddings, None, states, context, None, weights)
+        return found, state._replace(layers=pasts, step=state.step + words.shape[2], carry=carry)
 
     def query(self, embedding: Tensor, state: State) -> Tensor:
         """What `step` asks the source with, (B, K, H)."""
-        return self.around_source.read(self._ask_words(embedding.unsqueeze(2), state)[0]).flatten(1, 2)
+        x, _ = self._ask_words(self.shares(embedding).unsqueeze(2), state)
+        return self.around_source.read(x).flatten(1, 2)
 
     @staticmethod
     def _steps(words: Tensor, state: State) -> Tensor:
@@ -125,7 +135,7 @@ class Transformer(Fusion):
 
     def _ask_words(self, words: Tensor, state: State) -> tuple[Tensor, tuple[Past, ...]]:
         """All that comes before the source is asked: x (B, K, T, H), and what each layer keeps of all words so far."""
-        x, pasts = self.inputs(words, self._steps(words, state) + 1), []
+        x, pasts = self.inputs.placed(words, self._steps(words, state) + 1), []
         for block, past in zip(self.blocks, state.layers, strict=True):
             if pasts:
                 x = self.blocks[len(pasts) - 1].think(x)  # pyright: ignore[reportCallIssue]
