@@ -18,7 +18,7 @@ from typing import Any
 from heedful.attention import normalisers, scopes, scores
 from heedful.cli.commands import app
 from heedful.data import tokenisers
-from heedful.model import build, cells, fusions, readouts, starts
+from heedful.model import build, cells, encoders, fusions, readouts, starts
 from heedful.model.initialise import initialisations
 from heedful.options import option_types
 from heedful.recipes import Recipe, built_in
@@ -71,6 +71,7 @@ AXES = (
     ("Scores", "model.score", scores, _ASKS),
     ("Scopes", "model.scope", scopes, _ASKS),
     ("Normalisers", "model.normaliser", normalisers, _ASKS),
+    ("Encoders", "model.encoder", encoders, (*_LAYERS, "embedding", "embedding_size", "bidirectional", "dropout")),
     ("Fusions", "model.fusion", fusions, (*_LAYERS, "embedding_size", "value_size", "dropout", "attention")),
     ("Cells", "model.cell", cells, ("input_size", "hidden_size")),
     ("Starts", "model.start", starts, (*_LAYERS, "encoder")),

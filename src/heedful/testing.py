@@ -17,12 +17,13 @@ from typing import Any, NamedTuple, TypeVar
 import torch
 from torch import Tensor
 
-from heedful.attention import Attention, Normaliser, Scope, Score, normalisers, scopes, scores
+from heedful.attention import Attention, MultiHead, Normaliser, Scope, Score, normalisers, scopes, scores
 from heedful.attention.scores import General
 from heedful.errors import SizeError
 from heedful.registry import Registry
 
 Part = TypeVar("Part")
+AnyAttention = Attention | MultiHead
 
 SENTENCES, STEPS, WORDS = 2, 7, 11  # B, T, S: primes, so that no two axes can be mistaken for each other
 QUERY_SIZE, VALUE_SIZE = 5, 3
@@ -95,7 +96,7 @@ def check_normaliser(normaliser: str | type[Normaliser], *, options: Mapping[str
     check_attention(Attention(General(QUERY_SIZE, VALUE_SIZE), normaliser=part), name=name)
 
 
-def check_attention(attention: Attention, *, name: str = "attention") -> None:
+def check_attention(attention: AnyAttention, *, name: str = "attention") -> None:
     """Check what holds for every score, scope and normaliser together, on a copy of `attention`.
 
     Args:
@@ -164,7 +165,7 @@ def _check_rows(part: Normaliser, dtype: torch.dtype, factor: float, name: str) 
     _demand(not gradient[..., ~mask].any(), name, f"masked scores must have no gradient {where}")
 
 
-def _check_masking(module: Attention, data: _Data, name: str) -> None:
+def _check_masking(module: AnyAttention, data: _Data, name: str) -> None:
     where = f"({data.query.dtype})"
     data = data._replace(mask=torch.ones_like(data.mask))
     sliced, sliced_gradients = _answer(module, data.pick(KEPT))
@@ -180,7 +181,7 @@ def _check_masking(module: Attention, data: _Data, name: str) -> None:
         _same(gradient, sliced_gradients[key], name, f"{rule}: gradients of {key}")
 
 
-def _check_nothing_to_attend_to(module: Attention, data: _Data, name: str) -> None:
+def _check_nothing_to_attend_to(module: AnyAttention, data: _Data, name: str) -> None:
     where = f"with nothing to attend to ({data.query.dtype})"
     answer, gradients = _answer(module, data._replace(mask=data.mask & torch.tensor([[True], [False]])))
     _finite({**answer._asdict(), **gradients}, name, where)
@@ -188,7 +189,7 @@ def _check_nothing_to_attend_to(module: Attention, data: _Data, name: str) -> No
     _demand(not answer.context[1].any(), name, f"the context must be 0 {where}")
 
 
-def _check_batch(module: Attention, data: _Data, name: str) -> None:
+def _check_batch(module: AnyAttention, data: _Data, name: str) -> None:
     answer, _ = _answer(module, data)
     for row, length in enumerate(LENGTHS):
         alone, _ = _answer(module, _Data(*(part[row : row + 1] for part in data)).pick(range(length)))
@@ -196,7 +197,7 @@ def _check_batch(module: Attention, data: _Data, name: str) -> None:
         _same_answer(in_batch, alone, name, "a sentence must get in a batch the answer that it gets alone")
 
 
-def _check_queries(module: Attention, data: _Data, name: str) -> None:
+def _check_queries(module: AnyAttention, data: _Data, name: str) -> None:
     memory = module.prepare(data.values, data.mask, data.positions)
     together, carry = module(data.query, memory), module.begin(memory)
     for step in range(STEPS):
@@ -208,7 +209,7 @@ def _check_queries(module: Attention, data: _Data, name: str) -> None:
         _same_answer(one, _Answer(alone.context, alone.weights), name, rule)
 
 
-def _check_order(module: Attention, data: _Data, name: str) -> None:
+def _check_order(module: AnyAttention, data: _Data, name: str) -> None:
     order = [*range(4, WORDS), *range(4)]
     answer, _ = _answer(module, data)
     expected = _Answer(answer.context, answer.weights[..., order])
@@ -219,14 +220,14 @@ def _check_order(module: Attention, data: _Data, name: str) -> None:
         _same_answer(moved, expected, name, "content_based, so a permutation of the source must change nothing")
 
 
-def _check_inputs(module: Attention, data: _Data, name: str) -> None:
+def _check_inputs(module: AnyAttention, data: _Data, name: str) -> None:
     kept = [part.clone() for part in data]
     with torch.no_grad():
         module(data.query, module.prepare(data.values, data.mask, data.positions))
     _demand(all(map(torch.equal, data, kept)), name, "no input may be written to")
 
 
-def _answer(module: Attention, data: _Data) -> tuple[_Answer, dict[str, Tensor]]:
+def _answer(module: AnyAttention, data: _Data) -> tuple[_Answer, dict[str, Tensor]]:
     """What attention answers, and a loss's gradients of query, values and every parameter."""
     query, values = data.query.detach().requires_grad_(), data.values.detach().requires_grad_()
     answer = module(query, module.prepare(values, data.mask, data.positions))
@@ -237,10 +238,10 @@ def _answer(module: Attention, data: _Data) -> tuple[_Answer, dict[str, Tensor]]
     return _Answer(answer.context.detach(), weights.detach()), dict(zip(wanted, found, strict=True))
 
 
-def _example(module: Attention, dtype: torch.dtype) -> _Data:
-    query = _normal(SENTENCES, STEPS, module.score.query_size, seed=1).to(dtype)
-    values = _normal(SENTENCES, WORDS, module.score.value_size, seed=2).to(dtype)
-    context_share = _normal(SENTENCES, STEPS, module.score.value_size, seed=3).to(dtype)
+def _example(module: AnyAttention, dtype: torch.dtype) -> _Data:
+    query = _normal(SENTENCES, STEPS, module.query_size, seed=1).to(dtype)
+    values = _normal(SENTENCES, WORDS, module.value_size, seed=2).to(dtype)
+    context_share = _normal(SENTENCES, STEPS, module.value_size, seed=3).to(dtype)
     weights_share = _normal(SENTENCES, STEPS, WORDS, seed=4).to(dtype)
     lengths = torch.tensor(LENGTHS)[:, None]
     mask = torch.arange(WORDS) < lengths
@@ -248,7 +249,7 @@ def _example(module: Attention, dtype: torch.dtype) -> _Data:
     return _Data(query, values, mask, positions, context_share, weights_share)
 
 
-def _drawn(attention: Attention, dtype: torch.dtype) -> Attention:
+def _drawn(attention: AnyAttention, dtype: torch.dtype) -> AnyAttention:
     """A copy that does not drop anything, with parameters that are not zero."""
     module = copy.deepcopy(attention).double().eval()
     with torch.no_grad():

@@ -16,7 +16,7 @@ from heedful.data.vocabulary import Vocabulary
 from heedful.model import Model
 from heedful.predictor import Predictor
 from heedful.recipes import PredictRecipe
-from model.cases import make
+from model.cases import listen, make
 from search.models import CONFIGURATIONS, PRODUCT
 
 SOURCE, TARGET = "abcdefghijklmno", "ABCDEFGHIJK"
@@ -55,6 +55,7 @@ def model_for(codec: Codec, *, seed: int = 0, **options: Any) -> Model:
             part.weight.mul_(4.0)
         model.decoder.output.bias[Vocabulary.END] += 1.0
         model.decoder.output.bias[Vocabulary.UNKNOWN] -= 2.0
+    listen(model)
     return model
 
 

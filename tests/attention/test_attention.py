@@ -288,6 +288,7 @@ def test_attention_imports_nothing_of_ours_but_errors_and_registry():
             "attention",
             "factor",
             "memory",
+            "multihead",
             "normalisers",
             "products",
             "reading",

@@ -190,7 +190,7 @@ def test_gradients_by_finite_differences(fusion, options, monkeypatch):
     }
     seen = {}
     monkeypatch.setattr(
-        experiments, "_norm", lambda gradients: seen.setdefault(len(seen), list(gradients))[0].new_ones(1)
+        experiments, "_norm", lambda gradients, _: seen.setdefault(len(seen), list(gradients))[0].new_ones(1)
     )
     experiments._of_batch(model, batch)
     draw = torch.Generator().manual_seed(3)

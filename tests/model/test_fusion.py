@@ -7,7 +7,7 @@ import torch
 
 from heedful.attention import Additive, Attention
 from heedful.errors import RecipeError
-from heedful.model import GRU, Early, Late, Model, NoAttention, State, Steps, fusions
+from heedful.model import GRU, Early, Late, Model, NoAttention, State, Steps, Transformer, fusions
 from heedful.model.steps import join
 
 from .cases import ATTENTIONS, CELLS, FUSIONS, close, inputs_of, make, name_of, random_batch, unrolled
@@ -105,7 +105,8 @@ def test_every_piece_of_the_state_matters_at_the_next_step(fusion, cell, layers)
             changed.append(state._replace(layers=layers_of))
     if state.fed is not None:
         changed.append(state._replace(fed=state.fed + 0.1))
-    assert len(changed) == layers * (2 if cell == "lstm" else 1) + (state.fed is not None)
+    parts_of_each = 2 if cell == "lstm" or fusion == "transformer" else 1
+    assert len(changed) == layers * parts_of_each + (state.fed is not None)
     for other in changed:
         assert ((logits(other) - expected).abs() > 1e-6).any(dim=-1).all()
 
@@ -116,12 +117,13 @@ def test_hypotheses_of_one_step_are_separate_sentences(fusion, options):
     options = {} if fusion.startswith("none") else options
     model, batch = make(**FUSIONS[fusion], **options, decoder_layers=3, cell="lstm"), random_batch()
     memory, state = model.begin(batch.sources[0])
+    _, state = model.decoder.step(inputs_of(batch)[:, :1], memory, state)
     K = 5
     generator = torch.Generator().manual_seed(2)
 
     def spread(tensor: torch.Tensor) -> torch.Tensor:
-        noise = torch.randn(3, K, tensor.shape[-1], generator=generator, dtype=torch.float64)
-        return tensor.expand(-1, K, -1) + noise
+        noise = torch.randn(3, K, *tensor.shape[2:], generator=generator, dtype=torch.float64)
+        return tensor.expand_as(noise) + noise
 
     layers = tuple(type(parts)(*map(spread, parts)) for parts in state.layers)
     step = torch.randint(4, (3, K), generator=generator)
@@ -235,4 +237,4 @@ def test_late_refuses_what_it_cannot_combine():
 
 
 def test_all_fusions_are_tested_here():
-    assert [fusions[name] for name in fusions.names()] == [NoAttention, Early, Late]
+    assert [fusions[name] for name in fusions.names()] == [NoAttention, Early, Late, Transformer]

@@ -6,7 +6,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from heedful.errors import SizeError
-from heedful.model import Attentional, Maxout, StateContext, Steps, readouts
+from heedful.model import Attentional, Maxout, StateContext, Steps, TopState, readouts
 from heedful.model.readout import Output
 
 from .cases import close, make, random_batch, randomise, unrolled
@@ -25,6 +25,8 @@ class Sizes(nn.Module):
 
     context_size = 14
     attentional_size: int | None = 13
+    recurrent = True
+    default_readout = "state"
 
 
 def read(name: str, **options) -> nn.Module:
@@ -38,6 +40,12 @@ def test_state_context():
     assert isinstance(readout, StateContext)
     close(readout(steps), torch.cat([steps.states, steps.contexts], -1))
     assert readout.feature_size == 25
+
+
+def test_state_is_the_state_alone():
+    readout, steps = read("state"), steps_of()
+    assert readout(steps) is steps.states
+    assert readout.feature_size == 11
 
 
 def test_attentional():
@@ -92,6 +100,12 @@ def test_maxout_in_a_model_does_not_see_the_state_after():
     after, _ = unrolled(model, batch)
     assert torch.equal(before[:, 0], after[:, 0])
     assert not torch.equal(before[:, 1], after[:, 1])
+
+
+def test_maxout_needs_a_state_before_the_step(monkeypatch):
+    monkeypatch.setattr(Sizes, "recurrent", False)
+    with pytest.raises(SizeError, match="the state before the step, which only recurrent fusions have"):
+        read("maxout")
 
 
 def test_sizes_of_maxout():
@@ -162,4 +176,4 @@ def test_tied_embeddings_share_tensor_and_gradient(options):
 
 
 def test_all_readouts_are_tested_here():
-    assert [readouts[name] for name in readouts.names()] == [StateContext, Attentional, Maxout]
+    assert [readouts[name] for name in readouts.names()] == [StateContext, TopState, Attentional, Maxout]

@@ -11,6 +11,8 @@ from grid import unused
 from heedful.model import encoders, fusions
 from model.cases import ATTENTIONS, CELLS, FUSIONS, name_of
 
+ASKING: dict[str, Any] = {"encoder": {"name": "self_attention", "heads": 2}, "encoder_size": 14}
+TRANSFORMER: dict[str, Any] = {"fusion": {"name": "transformer", "heads": 7}, "decoder_size": 14}
 CONFIGURATIONS: list[dict[str, Any]] = [
     {**FUSIONS["none"], "cell": "gru", "start": "mean", "decoder_size": 14},
     {**FUSIONS["none"], "cell": "lstm", "decoder_layers": 3, "bidirectional": False},
@@ -26,6 +28,17 @@ CONFIGURATIONS: list[dict[str, Any]] = [
     {**FUSIONS["late_gate"], "cell": "lstm", "decoder_layers": 2, "score": "scaled_dot", "decoder_size": 14},
     {**FUSIONS["late_gate_feeding"], "cell": "paper_gru", "score": "dot", "decoder_size": 14, "tied_embeddings": True},
     {**FUSIONS["late_wide"], "cell": "lstm", "decoder_layers": 3, "start": "learned_mean", "zero_start": True},
+    {**FUSIONS["early"], "cell": "gru", "heads": 11, "scope": "causal", "readout": "state", **ASKING},
+    {**FUSIONS["late_feeding"], "cell": "lstm", "heads": 2, "decoder_size": 14, "scope": "local_p", "score": "general"},
+    {**TRANSFORMER, "cell": "gru", "heads": 2, "score": "scaled_dot"},
+    {
+        "fusion": {"name": "transformer", "heads": 7, "norm": "after", "positions": "learned"},
+        "decoder_size": 14,
+        "decoder_layers": 2,
+        "cell": "lstm",
+        "scope": "local_p",
+        "normaliser": "sparsemax",
+    },
     {
         **FUSIONS["late"],
         "cell": "gru",

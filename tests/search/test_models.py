@@ -11,11 +11,12 @@ from heedful.attention import normalisers, scopes, scores
 from heedful.data.vocabulary import Vocabulary
 from heedful.model import Model
 from heedful.model.cells import cells
+from heedful.model.encoder import encoders
 from heedful.model.fusion import fusions
 from heedful.model.readout import readouts
 from heedful.model.start import starts
 from heedful.search import Hypothesis, Rules, beam, greedy
-from model.cases import SIZES, batch_of, make, rows_of
+from model.cases import SIZES, batch_of, listen, make, rows_of
 
 from .models import CONFIGURATIONS, PRODUCT, every, product
 
@@ -37,6 +38,7 @@ def model_of(number: int, *, of_all: bool = False) -> Model:
         with torch.no_grad():
             model.decoder.output.weight.mul_(2.0)
             model.decoder.output.bias[Vocabulary.END] += 1.0
+        listen(model)
         found = search(model, SOURCES)
         answers = {tuple(hypothesis.tokens) for hypotheses in found for hypothesis in hypotheses}
         best = {tuple(hypotheses[0].tokens) for hypotheses in found}
@@ -119,7 +121,7 @@ def check_greedy(model: Model) -> None:
 def test_the_selection_has_every_part():
     """One that is new must be in it too."""
     there = {type(module) for options in CONFIGURATIONS for module in make(**options).modules()}
-    for registry in (cells, fusions, scores, scopes, normalisers, starts, readouts):
+    for registry in (cells, encoders, fusions, scores, scopes, normalisers, starts, readouts):
         assert {name for name in registry.names() if registry[name] not in there} == set(), registry.kind
 
 

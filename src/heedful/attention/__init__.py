@@ -10,8 +10,9 @@
 
 from heedful.attention.attention import Attention
 from heedful.attention.memory import Attended, Memory, Window
+from heedful.attention.multihead import MultiHead
 from heedful.attention.normalisers import Entmax15, Normaliser, Softmax, Sparsemax, normalisers
-from heedful.attention.scopes import Global, LocalM, LocalP, Scope, scopes
+from heedful.attention.scopes import Causal, Global, LocalM, LocalP, Scope, scopes
 from heedful.attention.scores import Additive, Concat, Dot, General, Location, ScaledDot, Score, scores
 from heedful.attention.weights import Weights, Windowed, dense
 
@@ -19,6 +20,7 @@ __all__ = [
     "Additive",
     "Attended",
     "Attention",
+    "Causal",
     "Concat",
     "Dot",
     "Entmax15",
@@ -28,6 +30,7 @@ __all__ = [
     "LocalP",
     "Location",
     "Memory",
+    "MultiHead",
     "Normaliser",
     "ScaledDot",
     "Scope",

@@ -24,6 +24,7 @@ BLOCK = 1 << 22
 STORED = 1 << 25
 """How many of them a training keeps for the backward pass; where they would be more, they are taken again there."""
 
+
 Carry = tuple[Any, Any, Any]
 """What scope, score and normaliser take from step to step; None for a part that remembers nothing."""
 
@@ -38,6 +39,8 @@ class Attention(nn.Module):
         dropout: share of the weights that are zeroed in training (the others grow by 1 / (1 - dropout)) before they
             make the context; the weights that are returned are those from before.
     """
+
+    heads = 1
 
     def __init__(
         self,
@@ -54,6 +57,21 @@ class Attention(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     @property
+    def core(self) -> Attention:
+        """What has score, scope and normaliser, to put another in its place."""
+        return self
+
+    @property
+    def query_size(self) -> int:
+        """Q."""
+        return self.score.query_size
+
+    @property
+    def value_size(self) -> int:
+        """V."""
+        return self.score.value_size
+
+    @property
     def content_based(self) -> bool:
         """Whether a permutation of the source permutes the weights and leaves the context as it was."""
         return all(part.content_based for part in self._parts())
@@ -66,7 +84,14 @@ class Attention(nn.Module):
     def _parts(self) -> tuple[Scope, Score, Normaliser]:
         return self.scope, self.score, self.normaliser
 
-    def prepare(self, values: Tensor, mask: Tensor | None = None, positions: Tensor | None = None) -> Memory:
+    def prepare(
+        self,
+        values: Tensor,
+        mask: Tensor | None = None,
+        positions: Tensor | None = None,
+        *,
+        keys: Tensor | None = None,
+    ) -> Memory:
         """All that can be computed before the first query. Call it once a sentence.
 
         Args:
@@ -74,6 +99,7 @@ class Attention(nn.Module):
             mask: (B, S) bool, True = real; by default all are.
             positions: (B, S) int64, each word's place in its sentence from 1, 0 for what has none (the end
                 symbol, tags, padding); by default 1, 2, ... over the real positions.
+            keys: (B, S, V), what queries are compared with, where that is something else than the values.
 
         Raises:
             SizeError: values are not (B, S, V) with the score's V, or a mask or positions not (B, S).
@@ -92,9 +118,10 @@ class Attention(nn.Module):
             if tensor.shape != values.shape[:2]:
                 raise SizeError(f"{name} must be {tuple(values.shape[:2])}, got {tuple(tensor.shape)}")
         values = values.masked_fill(~mask.unsqueeze(-1), 0.0)
+        compared = values if keys is None else keys.masked_fill(~mask.unsqueeze(-1), 0.0)
         positions = positions.masked_fill(~mask, 0)
         places = _places(positions) if self._narrow() else None
-        return Memory(values, self.score.keys(values), mask, positions, positions.amax(1), places)
+        return Memory(values, self.score.keys(compared), mask, positions, positions.amax(1), places)
 
     def begin(self, memory: Memory) -> Carry | None:
         """What the first step of a loop is given as `carry`; None where no part remembers anything."""

@@ -47,21 +47,24 @@ class Shuffled(Normaliser):
 
     Args:
         base: the model's own normaliser.
+        heads: of the attention, each of which is given the same head's.
     """
 
     whole_rows = True
 
-    def __init__(self, base: Normaliser) -> None:
+    def __init__(self, base: Normaliser, *, heads: int = 1) -> None:
         super().__init__(temperature=base.temperature)
         self.base = base
+        self.heads = heads
         self.sequential = base.sequential
         self.begin, self.remember = base.begin, base.remember
 
     def at(self, temperature: float) -> Shuffled:
-        return Shuffled(self.base.at(temperature))
+        return Shuffled(self.base.at(temperature), heads=self.heads)
 
     def forward(self, scores: Tensor, mask: Tensor, *carry: Any) -> Tensor:
-        other = self.base(scores, mask, *carry)[partners(len(scores))]
+        own = self.base(scores, mask, *carry).unflatten(0, (-1, self.heads))
+        other = own[partners(len(own))].flatten(0, 1)
         kept = other * mask
         sums = kept.sum(-1, keepdim=True)
         lost = torch.where(other.sum(-1, keepdim=True) > 0, _even(kept, mask), 0.0)
@@ -91,7 +94,7 @@ class Observed(Normaliser):
     Args:
         base: the model's own normaliser.
         tell: scores and weights are (B, T, S), the mask bool that broadcasts to them; once a call, that is once for all
-            steps or once a step.
+            steps or once a step. Of several heads they are (B * heads, T, S), a sentence's side by side.
     """
 
     whole_rows = True

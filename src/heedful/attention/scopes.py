@@ -49,6 +49,21 @@ class Global(Scope):
         return Window(memory.mask[:, None, :])
 
 
+@scopes.register("causal")
+class Causal(Scope):
+    """What has been written may answer: the mask of Vaswani et al. 2017, section 3.2.3. Positions j <= t.
+
+    Both t and positions count from 1, so the first step looks at position 1 alone. It is meant for states of the target
+    that ask each other; over a source, step t sees its first t words.
+    """
+
+    content_based = False
+
+    def forward(self, query: Tensor, memory: Memory, steps: Tensor) -> Window:
+        positions = memory.positions[:, None, :]
+        return Window((positions > 0) & (positions <= steps.unsqueeze(-1) + 1))  # j <= t
+
+
 @scopes.register("local_m")
 class LocalM(Scope):
     """Monotonic local attention: Luong et al. 2015, section 3.2. p_t = t; positions in [p_t - D, p_t + D] answer.

@@ -16,7 +16,7 @@ __all__ = ["Weights", "Windowed", "dense", "join_weights"]
 class Windowed(NamedTuple):
     """Weights of a scope with windows: what is not named is 0."""
 
-    columns: Tensor  # (B, T, W) int64, of the `size` source positions; one with a weight is named once in a row
+    columns: Tensor  # (B, T, W) int64, of the `size` source positions; what is named twice in a row has the sum
     values: Tensor  # (B, T, W)
     size: int  # S
 

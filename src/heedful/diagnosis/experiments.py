@@ -38,7 +38,8 @@ def gains(subject: Subject, forced: Sequence[Prediction]) -> dict[str, float]:
     assert subject.model.attention is not None
     loss = loss_of(forced)
     uniform, largest = (loss_of(subject.forced(each, with_alignment=False)) for each in (Uniform(), ArgMax()))
-    shuffled = subject.model.with_normaliser(Shuffled(subject.model.attention.normaliser))
+    own = subject.model.attention
+    shuffled = subject.model.with_normaliser(Shuffled(own.normaliser, heads=own.heads))
     total, count = 0.0, 0
     with torch.inference_mode():
         for batch in _together(subject):
@@ -103,7 +104,7 @@ def loss_of(forced: Sequence[Prediction]) -> float:
 
 
 class _Observed(NamedTuple):
-    scores: list[Tensor]  # each (B, T or 1, S)
+    scores: list[Tensor]  # each (B * heads, T or 1, S)
     masks: list[Tensor]
     weights: list[Tensor]
 
@@ -115,6 +116,8 @@ class _Observed(NamedTuple):
 
 def inside(subject: Subject) -> dict[str, float]:
     """What is seen of scores and weights before a local scope multiplies them, and the gradients of the loss.
+
+    Each head is looked at by itself, and the mean is over sentences and heads; norms are over all heads together.
 
     - ``entropy_in_scope``, ``from_uniform_in_scope``: as ``entropy`` and ``from_uniform`` of
       `heedful.alignment.measure`, over the positions that the scope lets answer.
@@ -171,12 +174,13 @@ def _of_batch(model: Model, batch: Batch) -> dict[str, list[float]]:
         found = _gradients(-chosen.sum(), [*seen.scores, *seen.weights, values, *starts])
     calls = len(seen.scores)
     norms = {
-        "gradient_scores": _norm(found[:calls]),
-        "gradient_weights": _norm(found[calls : 2 * calls]),
-        "gradient_context": _norm(found[2 * calls : 2 * calls + 1]),
-        "gradient_state": _norm(found[2 * calls + 1 :]) * _starts_from_source(model, batch),
+        "gradient_scores": _norm(found[:calls], len(values)),
+        "gradient_weights": _norm(found[calls : 2 * calls], len(values)),
+        "gradient_context": _norm(found[2 * calls : 2 * calls + 1], len(values)),
+        "gradient_state": _norm(found[2 * calls + 1 :], len(values)) * _starts_from_source(model, batch),
     }
     rows = _about_words(batch.target.mask.cpu(), model.row_convention)
+    rows = rows.repeat_interleave(model.attention.heads, dim=0)
     weights, masks = torch.cat(seen.weights, 1).detach().cpu().double(), torch.cat(seen.masks, 1).cpu()
     scores = torch.cat(seen.scores, 1).detach().cpu().double() / model.attention.normaliser.temperature
     both = norms["gradient_context"] + norms["gradient_state"]
@@ -196,13 +200,16 @@ def _gradients(loss: Tensor, tensors: Sequence[Tensor]) -> list[Tensor]:
     return [torch.zeros_like(own) if its is None else its for own, its in zip(tensors, gradients, strict=True)]
 
 
-def _norm(gradients: Sequence[Tensor]) -> Tensor:
+def _norm(gradients: Sequence[Tensor], sentences: int) -> Tensor:
     """(B): over all else."""
-    return torch.stack([gradient.cpu().double().flatten(1).square().sum(1) for gradient in gradients]).sum(0).sqrt()
+    each = (gradient.cpu().double().unflatten(0, (sentences, -1)).flatten(1) for gradient in gradients)
+    return torch.stack([own.square().sum(1) for own in each]).sum(0).sqrt()
 
 
 def _starts_from_source(model: Model, batch: Batch) -> bool:
     """Whether the decoder's first state is made of anything that the encoder knows."""
+    if model.decoder.start is None:
+        return False
     with torch.no_grad():
         encoded = model.encode(batch.sources[0])
     values = encoded.values.clone().requires_grad_()

@@ -59,16 +59,16 @@ def _forced(subject: Subject, examples: Sequence[Example]) -> tuple[list[torch.T
     """Log-probabilities of each example's target tokens, and the largest share of a row of its weights on padding."""
     batch = to_device(collate(examples), next(subject.model.parameters()).device)
     seen: list[torch.Tensor] = []
-    assert subject.model.attention is not None
-    own = subject.model.attention.normaliser
-    model = subject.model.with_normaliser(Observed(own, lambda *parts: seen.append(parts[-1])))
+    own = subject.model.attention
+    assert own is not None
+    model = subject.model.with_normaliser(Observed(own.normaliser, lambda *parts: seen.append(parts[-1])))
     with torch.inference_mode():
         logs, _ = model.force(batch)
-        weights = torch.cat(seen, dim=1)
+        weights = torch.cat(seen, dim=1).unflatten(0, (-1, own.heads))  # (B, heads, T, S)
     lengths = [len(example.target or ()) for example in examples]
     sums = weights.abs().sum(-1)
-    outside = (weights.abs() * ~batch.sources[0].mask[:, None, :]).sum(-1)
-    shares = torch.where(sums > 0, outside / sums, 0.0)
+    outside = (weights.abs() * ~batch.sources[0].mask[:, None, None, :]).sum(-1)
+    shares = torch.where(sums > 0, outside / sums, 0.0).amax(1)
     return (
         [row[:length].cpu() for row, length in zip(logs, lengths, strict=True)],
         [float(row[:length].max()) for row, length in zip(shares, lengths, strict=True)],

@@ -8,9 +8,11 @@ from heedful.model.fusion import Fusion, NoAttention, fusions
 from heedful.model.late import Late
 from heedful.model.model import Decoder, Loss, Model
 from heedful.model.presets import bahdanau2015, encdec2014, luong2015
-from heedful.model.readout import Attentional, Maxout, Readout, StateContext, readouts
+from heedful.model.readout import Attentional, Maxout, Readout, StateContext, TopState, readouts
+from heedful.model.self_attention import SelfAttention
 from heedful.model.start import Start, starts
 from heedful.model.steps import State, Steps
+from heedful.model.transformer import Past, Transformer
 
 __all__ = [
     "GRU",
@@ -28,12 +30,16 @@ __all__ = [
     "Model",
     "NoAttention",
     "PaperGRU",
+    "Past",
     "Readout",
     "Recurrent",
+    "SelfAttention",
     "Start",
     "State",
     "StateContext",
     "Steps",
+    "TopState",
+    "Transformer",
     "bahdanau2015",
     "build",
     "cells",

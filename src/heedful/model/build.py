@@ -7,16 +7,17 @@ from typing import Any
 
 from torch import nn
 
-from heedful.attention import Attention, normalisers, scopes, scores
+from heedful.attention import Attention, MultiHead, normalisers, scopes, scores
 from heedful.data.vocabulary import Vocabulary
 from heedful.errors import RecipeError, SizeError
+from heedful.model.blocks import head_size
 from heedful.model.cells import cells
 from heedful.model.encoder import Encoder, encoders
 from heedful.model.fusion import Fusion, fusions
 from heedful.model.initialise import initialise
 from heedful.model.model import Decoder, Model
 from heedful.model.readout import Output, readouts
-from heedful.model.start import starts
+from heedful.model.start import Start, starts
 
 Spec = str | Mapping[str, Any]
 """A part: its registered name, or a table with `name` and the part's options."""
@@ -34,11 +35,12 @@ def build(
     bidirectional: bool = True,
     decoder_size: int = 256,
     decoder_layers: int = 1,
-    start: Spec = "learned_last",
+    start: Spec | None = None,
     fusion: Spec = "early",
     score: Spec = "additive",
     scope: Spec = "global",
     normaliser: Spec = "softmax",
+    heads: int = 1,
     attention_dropout: float = 0.0,
     readout: Spec | None = None,
     output_bias: bool = True,
@@ -55,20 +57,23 @@ def build(
         source_vocabulary_size: number of source symbols.
         target_vocabulary_size: number of target symbols.
         embedding_size: E, of both sides.
-        cell: of encoder and decoder: gru, lstm or paper_gru.
+        cell: of recurrent encoders and decoders: gru, lstm or paper_gru.
         encoder: what reads the source.
-        encoder_size: H, per direction.
+        encoder_size: H, of a source state; of a recurrent encoder per direction.
         encoder_layers: 1 to 16.
-        bidirectional: whether the encoder reads in both directions.
+        bidirectional: whether a recurrent encoder reads in both directions.
         decoder_size: H', of each decoder layer.
         decoder_layers: 1 to 4.
-        start: the decoder's first states.
+        start: the decoder's first states; by default "learned_last", or "learned_mean" where the encoder's layers have
+            no last state. A fusion without recurrent layers has none.
         fusion: when attention is asked and where its answer goes; "none" for the fixed vector.
         score: see `heedful.attention`, as scope and normaliser; not used with fusion "none".
         scope: which source positions may answer.
         normaliser: scores to weights.
+        heads: of attention, which must divide the decoder's size; above 1 each has projections of its own.
         attention_dropout: on the weights.
-        readout: what the output layer reads; by default "attentional" with fusion "late", else "state_context".
+        readout: what the output layer reads; by default "attentional" with fusion "late", "state" with "transformer",
+            else "state_context".
         output_bias: whether the output layer has a bias.
         tied_embeddings: the output matrix is the target embedding.
         zero_start: the start symbol is embedded as zeros (Bahdanau et al. 2015) rather than learned.
@@ -89,9 +94,9 @@ def build(
     reader = _part(encoders, encoder, {**reads, **states, "dropout": dropout})
     layers = {"cell": kind, "hidden_size": decoder_size, "layers": decoder_layers}
     sizes = {"embedding_size": embedding_size, "value_size": reader.value_size, "dropout": dropout}
-    attention = {"score": score, "scope": scope, "normaliser": normaliser, "dropout": attention_dropout}
+    attention = {"score": score, "scope": scope, "normaliser": normaliser, "heads": heads}
     _check_fusion(fusion, encoder, reader)
-    joined = _fusion(fusion, attention, layers=layers, sizes=sizes)
+    joined = _fusion(fusion, {**attention, "dropout": attention_dropout}, layers=layers, sizes=sizes)
     read = _part(
         readouts,
         readout or joined.default_readout,
@@ -103,7 +108,7 @@ def build(
     decoder = Decoder(
         embedding,
         fusion=joined,
-        start=_part(starts, start, {"encoder": reader, **layers}),
+        start=_start(start, joined, {"encoder": reader, **layers}),
         readout=read,
         output=Output(read.feature_size, embedding, tied=tied_embeddings, bias=output_bias),
         dropout=dropout,
@@ -133,13 +138,7 @@ def _fusion(spec: Spec, attention: Mapping[str, Any], *, layers: dict[str, Any],
     name, options = split_spec(spec)
     context = {**layers, **sizes}
     if name != "none":
-        asks = {"query_size": layers["hidden_size"], "value_size": sizes["value_size"]}
-        context["attention"] = Attention(
-            _part(scores, attention["score"], asks),
-            scope=_part(scopes, attention["scope"], asks),
-            normaliser=_part(normalisers, attention["normaliser"], asks),
-            dropout=attention["dropout"],
-        )
+        context["attention"] = _attention(attention, layers["hidden_size"], sizes["value_size"])
     return fusions.build(name, options, context)
 
 
@@ -149,6 +148,32 @@ def _check_fusion(fusion: Spec, encoder: Spec, reader: Encoder) -> None:
             "fusion 'none' needs an encoder whose layers have a last state, since that is all it sees, "
             f"and those of encoder {split_spec(encoder)[0]!r} have none"
         )
+
+
+def _attention(parts: Mapping[str, Any], query_size: int, value_size: int) -> Attention | MultiHead:
+    heads = parts["heads"]
+    head = head_size(query_size, heads)
+    asks = {"query_size": head, "value_size": value_size if heads == 1 else head}
+    attention = Attention(
+        _part(scores, parts["score"], asks),
+        scope=_part(scopes, parts["scope"], asks),
+        normaliser=_part(normalisers, parts["normaliser"], asks),
+        dropout=parts["dropout"],
+    )
+    if heads == 1:
+        return attention
+    return MultiHead(attention, query_size=query_size, value_size=value_size, heads=heads)
+
+
+def _start(spec: Spec | None, fusion: Fusion, context: Mapping[str, Any]) -> Start | None:
+    if fusion.recurrent:
+        return _part(starts, spec or ("learned_mean" if context["encoder"].state is None else "learned_last"), context)
+    if spec is not None:
+        raise RecipeError(
+            f"start {split_spec(spec)[0]!r} makes the first states of recurrent layers, "
+            f"of which fusion {type(fusion).__name__} has none; leave it out"
+        )
+    return None
 
 
 _MOST = {

@@ -20,26 +20,34 @@ fusions: Registry[Fusion] = Registry("fusion")
 
 
 class Fusion(nn.Module, ABC):
-    """Recurrent layers and how they use the source. ``unroll`` equals repeated ``step``.
+    """The decoder's layers and how they use the source. ``unroll`` equals repeated ``step``.
 
     Sizes that other parts read: `context_size` (C, of c_t) and `attentional_size` (of h~_t; None = there is none).
+
+    Args:
+        context_size: C.
+        stack: the recurrent layers; None where there are none, in which case `initial` is the fusion's own.
     """
 
     row_convention = "predicted"  # the word that a row of weights belongs to; "input" = y_{t-1}
     attentional_size: int | None = None
     default_readout = "state_context"
 
-    def __init__(self, *, context_size: int, stack: Stack) -> None:
+    stack: Stack
+
+    def __init__(self, *, context_size: int, stack: Stack | None = None) -> None:
         super().__init__()
         self.context_size = context_size
-        self.stack = stack
+        self.recurrent = stack is not None  # has layers with a state before each step, which a start makes at first
+        if stack is not None:
+            self.stack = stack
 
     @abstractmethod
     def prepare(self, encoded: Encoded) -> Memory | FixedVector:
         """All that can be computed before the first step: once a sentence."""
 
     def initial(self, layers: LayerStates, memory: Memory | FixedVector) -> State:
-        """The state before the first step, from the layers' start."""
+        """The state before the first step, from the layers' start; () where the fusion is not recurrent."""
         hidden = layers[0].hidden
         step = torch.zeros(hidden.shape[:2], dtype=torch.int64, device=hidden.device)
         fed = None if not self._feeds() else hidden.new_zeros(*hidden.shape[:2], self.attentional_size or 0)
@@ -56,8 +64,12 @@ class Fusion(nn.Module, ABC):
     ) -> tuple[Steps, State]:
         """One step of K hypotheses a sentence: embedding (B, K, E), a state of (B, K, ...).
 
-        `share` (B, K, G), W E y_{t-1} + b, is given where the state has what a search computed ahead.
+        `share` (B, K, G), what `shares` makes of y_{t-1}, is given where the state has what a search computed ahead.
         """
+
+    def shares(self, embeddings: Tensor) -> Tensor:
+        """What `step` takes of its words alone, (..., E) -> (..., G)."""
+        return self.stack.first.input_gates(embeddings)  # W E y + b
 
     def ahead(self, memory: Memory | FixedVector, shares: Tensor, *, hypotheses: int) -> tuple[Any, Ahead]:
         """For a search over so many hypotheses a sentence: the memory, and all that `step` can have before its first
@@ -90,8 +102,9 @@ def projected(values: Tensor, weight: Tensor) -> Tensor:
 def projecting_pays(memory: Memory, hypotheses: int) -> bool:
     """Whether W h_j of all positions takes less time than W c_t of all hypotheses and steps: as measured, where there
     are several hypotheses and few positions, and no windows, for which whole rows would be copied."""
-    _, positions, size = memory.values.shape
-    return hypotheses > 1 and 12 * positions <= size and memory.places is None
+    *_, positions, size = memory.values.shape
+    plain = memory.places is None and memory.values.dim() == 3  # heads have another matrix in between
+    return hypotheses > 1 and 12 * positions <= size and plain
 
 
 def answered(answer: Tensor, size: int) -> tuple[Tensor, Tensor | None]:

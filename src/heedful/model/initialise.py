@@ -24,6 +24,7 @@ def uniform(model: nn.Module) -> None:
     for parameter in model.parameters():
         nn.init.uniform_(parameter, -0.1, 0.1)
     _keep_padding_zero(model)
+    _keep_norms(model)
 
 
 def bahdanau(model: nn.Module) -> None:
@@ -35,6 +36,7 @@ def bahdanau(model: nn.Module) -> None:
         else:
             nn.init.normal_(parameter, 0.0, 0.01)
     _keep_padding_zero(model)
+    _keep_norms(model)
     for module in model.modules():
         if isinstance(module, Additive):
             nn.init.normal_(module.query_projection.weight, 0.0, 0.001)
@@ -70,6 +72,13 @@ def _keep_padding_zero(model: nn.Module) -> None:
     for module in model.modules():
         if isinstance(module, nn.Embedding) and module.padding_idx is not None:
             nn.init.zeros_(module.weight[module.padding_idx])
+
+
+def _keep_norms(model: nn.Module) -> None:
+    """Layer norm, which the papers do not have, starts without effect of its own: factors 1, offsets 0."""
+    for module in model.modules():
+        if isinstance(module, nn.LayerNorm):
+            module.reset_parameters()
 
 
 def _orthogonal_recurrence(model: nn.Module) -> None:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from heedful.attention import Attention, Memory, Weights
+from heedful.attention import Attention, Memory, MultiHead, Weights
 from heedful.attention.normalisers import Normaliser
 from heedful.data.batches import Batch, Sequences
 from heedful.data.vocabulary import Vocabulary
@@ -40,7 +40,7 @@ class Decoder(nn.Module):
     Args:
         embedding: of target symbols; a padding row stands for "no previous word" in the papers that start from zero.
         fusion: recurrent layers and attention.
-        start: the layers' first states.
+        start: the layers' first states; None for a fusion without recurrent layers.
         readout: features of a step.
         output: logits from features.
         dropout: on embeddings and features.
@@ -51,7 +51,7 @@ class Decoder(nn.Module):
         embedding: nn.Embedding,
         *,
         fusion: Fusion,
-        start: Start,
+        start: Start | None,
         readout: Readout,
         output: Output,
         dropout: float = 0.0,
@@ -73,12 +73,12 @@ class Decoder(nn.Module):
                 and `unroll` wants it so.
         """
         memory = self.fusion.prepare(encoded)
-        state = self.fusion.initial(self.start(encoded), memory)
+        state = self.fusion.initial(() if self.start is None else self.start(encoded), memory)
         # All symbols are no more work than those of four steps, unless dropout changes them from step to step.
         few = self.embedding.num_embeddings <= 4 * hypotheses * encoded.mask.shape[0]
         if not few or self.training:
             return memory, state
-        shares = self.fusion.stack.first.input_gates(self.embedding.weight)
+        shares = self.fusion.shares(self.embedding.weight)
         memory, ahead = self.fusion.ahead(memory, shares, hypotheses=hypotheses)
         return memory, state._replace(ahead=ahead)
 
@@ -115,12 +115,12 @@ class Model(nn.Module):
         return self.decoder.fusion.row_convention
 
     @property
-    def attention(self) -> Attention | None:
+    def attention(self) -> Attention | MultiHead | None:
         """What it looks at the source with; None for a model that has a fixed vector."""
         return getattr(self.decoder.fusion, "attention", None)
 
     def with_normaliser(self, normaliser: Normaliser) -> Model:
-        """This model, the same weights, with another normaliser in its attention; it is left as it is.
+        """This model, the same weights, with another normaliser in its attention, in every head; it is left as it is.
 
         Raises:
             RecipeError: the model has no attention.
@@ -128,10 +128,10 @@ class Model(nn.Module):
         self._needed_attention("normaliser")
         # Copies the modules and shares what they hold.
         model = copy.deepcopy(self, {id(tensor): tensor for tensor in (*self.parameters(), *self.buffers())})
-        model._needed_attention("normaliser").normaliser = normaliser
+        model._needed_attention("normaliser").core.normaliser = normaliser
         return model
 
-    def _needed_attention(self, what: str) -> Attention:
+    def _needed_attention(self, what: str) -> Attention | MultiHead:
         if self.attention is None:
             raise RecipeError(f"the model has no attention (fusion 'none'), so its {what} cannot be changed")
         return self.attention

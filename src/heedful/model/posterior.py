@@ -29,7 +29,8 @@ class OneEach(Normaliser):
         return self.distribute(scores)
 
     def distribute(self, scores: Tensor) -> Tensor:
-        return torch.zeros_like(scores).scatter(-1, self.positions.unsqueeze(-1), 1.0)
+        positions = self.positions.repeat_interleave(len(scores) // len(self.positions), dim=0)  # the same in each head
+        return torch.zeros_like(scores).scatter(-1, positions.unsqueeze(-1), 1.0)
 
 
 def posterior(model: Model, batch: Batch, inputs: Tensor) -> Tensor:
@@ -52,7 +53,9 @@ def posterior(model: Model, batch: Batch, inputs: Tensor) -> Tensor:
     there = OneEach()
     each = model.with_normaliser(there)
     assert each.attention is not None
-    each.attention.scope = Global()  # the prior has what a scope says; the copy looks at h_j alone, not a share of it
+    each.attention.core.scope = (
+        Global()
+    )  # the prior has what a scope says; the copy looks at h_j alone, not a share of it
     memory, state = model.begin(batch.sources[0])
     count = min(CANDIDATES, batch.sources[0].tokens.shape[1])
 

@@ -46,6 +46,18 @@ class StateContext(Readout):
         return torch.cat([steps.states, steps.contexts], dim=-1)
 
 
+@readouts.register("state")
+class TopState(Readout):
+    """s_t alone, so that the output is softmax(W s_t + b): for fusions whose state has heard the context."""
+
+    def __init__(self, fusion: Fusion, *, embedding_size: int, hidden_size: int) -> None:
+        super().__init__(fusion, embedding_size=embedding_size, hidden_size=hidden_size)
+        self.feature_size = hidden_size
+
+    def forward(self, steps: Steps) -> Tensor:
+        return steps.states
+
+
 @readouts.register("attentional")
 class Attentional(Readout):
     """The attentional state h~_t: Luong et al. 2015, section 3.
@@ -73,17 +85,26 @@ class Maxout(Readout):
 
     Args:
         readout_size: l, the number of pairs; by default half the decoder's size.
+
+    Raises:
+        SizeError: the fusion has no s_{t-1}.
     """
 
     def __init__(
         self, fusion: Fusion, *, embedding_size: int, hidden_size: int, readout_size: int | None = None
     ) -> None:
         super().__init__(fusion, embedding_size=embedding_size, hidden_size=hidden_size)
+        if not fusion.recurrent:
+            raise SizeError(
+                "readout 'maxout' reads s_{t-1}, the state before the step, which only recurrent fusions have; "
+                f"fusion {type(fusion).__name__} has readout {fusion.default_readout!r}"
+            )
         self.feature_size = readout_size or max(1, hidden_size // 2)
         inputs = hidden_size + embedding_size + fusion.context_size
         self.projection = Linear(inputs, 2 * self.feature_size)  # [U_o, V_o, C_o], b_o
 
     def forward(self, steps: Steps) -> Tensor:
+        assert steps.before is not None
         raw = self.projection(torch.cat([steps.before, steps.embeddings, steps.contexts], dim=-1))  # t~
         return raw.unflatten(-1, (self.feature_size, 2)).amax(-1)  # t
 

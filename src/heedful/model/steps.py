@@ -13,13 +13,12 @@ from torch import Tensor
 
 from heedful.attention import Weights, dense
 from heedful.attention.weights import join_weights
-from heedful.model.stack import LayerStates
 
 
 class State(NamedTuple):
     """What the next step needs. Tensors are (B, K, ...), K hypotheses a sentence; in training K = 1."""
 
-    layers: LayerStates
+    layers: tuple[Any, ...]  # a state of each layer: hidden states, or what it keeps of all words before
     fed: Tensor | None  # (B, K, attentional size)  h~_{t-1}, under input feeding
     step: Tensor  # (B, K) int64, from 0
     carry: Any = None  # what attention remembers of earlier steps, where it does
@@ -42,7 +41,7 @@ class Steps(NamedTuple):
     """What T steps (or the T hypotheses of one step) leave behind, for the readout and for looking at."""
 
     embeddings: Tensor  # (B, T, E)  E y_{t-1}
-    before: Tensor  # (B, T, H)  s_{t-1}, top layer
+    before: Tensor | None  # (B, T, H)  s_{t-1}, top layer; None without recurrence
     states: Tensor  # (B, T, H)  s_t, top layer
     contexts: Tensor  # (B, T, C)  c_t
     attentional: Tensor | None = None  # (B, T, .)  h~_t, late fusion only
@@ -66,5 +65,6 @@ def join(steps: list[Steps], embeddings: Tensor) -> Steps:
     states, *rest = (None if part[0] is None else torch.cat(part, dim=1) for part in parts)
     joined = None if weights[0] is None else join_weights(weights)
     assert states is not None
-    before = torch.cat([steps[0].before, states[:, :-1]], dim=1)
+    first = steps[0].before
+    before = None if first is None else torch.cat([first, states[:, :-1]], dim=1)
     return Steps(embeddings, before, states, *rest, joined)  # pyright: ignore

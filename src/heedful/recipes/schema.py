@@ -94,11 +94,12 @@ class ModelRecipe(_Table):
     bidirectional: bool = True
     decoder_size: Size = 256
     decoder_layers: PositiveInt = 1
-    start: Part = Field(default="learned_last")  # pyright: ignore[reportAssignmentType]
+    start: Annotated[PartRecipe | None, BeforeValidator(_as_table), NoneIsAWord] = None
     fusion: Part = Field(default="early")  # pyright: ignore[reportAssignmentType]
     score: Part = Field(default="additive")  # pyright: ignore[reportAssignmentType]
     scope: Part = Field(default="global")  # pyright: ignore[reportAssignmentType]
     normaliser: Part = Field(default="softmax")  # pyright: ignore[reportAssignmentType]
+    heads: PositiveInt = 1
     attention_dropout: Share = 0.0
     readout: Annotated[PartRecipe | None, BeforeValidator(_as_table), NoneIsAWord] = None
     output_bias: bool = True

@@ -9,11 +9,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from heedful.attention import Memory, normalisers, scopes, scores
+from heedful.attention import Memory, MultiHead, normalisers, scopes, scores
 from heedful.data.batches import Example, Sequences, collate
 from heedful.data.codec import Encoded as Source
 from heedful.data.vocabulary import Vocabulary
-from heedful.model import Encoded, Model, State, Steps, cells, fusions, readouts, starts
+from heedful.model import Encoded, Model, State, Steps, cells, encoders, fusions, readouts, starts
 from heedful.tracing.weights import registered_name
 
 Tensors = dict[str, Tensor]
@@ -21,14 +21,18 @@ Tensors = dict[str, Tensor]
 
 def parts_of(model: Model) -> dict[str, Any]:
     """Which part does what, by registered names, and the settings that its formulas need."""
-    decoder, attention = model.decoder, model.attention
+    decoder, attention, encoder = model.decoder, model.attention, model.encoder
+    own: Any = decoder.fusion
+    layers = own.stack.cells if own.recurrent else own.blocks
+    cell = layers[0] if own.recurrent else next(iter(getattr(encoder, "forward_cells", ())), None)
     parts: dict[str, Any] = {
-        "cell": registered_name(cells, decoder.fusion.stack.first),
-        "encoder_layers": model.encoder.layers,
-        "bidirectional": model.encoder.bidirectional,
-        "decoder_layers": len(decoder.fusion.stack.cells),
-        "start": registered_name(starts, decoder.start),
-        "fusion": registered_name(fusions, decoder.fusion),
+        "encoder": registered_name(encoders, encoder),
+        **({} if cell is None else {"cell": registered_name(cells, cell)}),
+        "encoder_layers": encoder.layers,
+        "bidirectional": encoder.bidirectional,
+        "decoder_layers": len(layers),
+        **({} if decoder.start is None else {"start": registered_name(starts, decoder.start)}),
+        "fusion": registered_name(fusions, own),
         "readout": registered_name(readouts, decoder.readout),
     }
     if parts["fusion"] == "late":
@@ -42,6 +46,7 @@ def parts_of(model: Model) -> dict[str, Any]:
             "scope": registered_name(scopes, attention.scope),
             "normaliser": registered_name(normalisers, attention.normaliser),
             "temperature": attention.normaliser.temperature,
+            "heads": attention.heads,
         }
         if hasattr(attention.scope, "window"):
             parts["window"] = attention.scope.window
@@ -85,6 +90,8 @@ def _source(model: Model, source: Sequences) -> tuple[Encoded, Tensors]:
     encoded = model.encode(source)
     inputs = encoder.embedding(source.tokens)
     values = {"source symbols": source.tokens[0], "places": source.positions[0], "source embeddings": inputs[0]}
+    if not encoded.last:
+        return encoded, values | {"source states": encoded.values[0]}
     for layer in range(1, encoder.layers + 1):
         end = _end(layer, encoder.layers)
         if layer == encoder.layers:
@@ -109,7 +116,7 @@ def _source(model: Model, source: Sequences) -> tuple[Encoded, Tensors]:
 def _last(model: Model, encoded: Encoded) -> Tensors:
     """The encoder's last states, as far as the decoder or its start reads them."""
     parts, layers = parts_of(model), len(encoded.last)
-    start = {"last": set(range(1, layers + 1)), "learned_last": {layers}}.get(parts["start"], set())
+    start = {"last": set(range(1, layers + 1)), "learned_last": {layers}}.get(parts.get("start", ""), set())
     read = {"hidden": start | {layers} if parts.get("every_step") else start, "cell": start}
     return {
         f"last {kind}{_end(layer, layers)}": part[0]
@@ -124,6 +131,8 @@ def _step(model: Model, tokens: Tensor, memory: Any, state: State) -> tuple[Tens
     decoder, fusion = model.decoder, model.decoder.fusion
     steps, after = decoder.step(tokens, memory, state)
     values: Tensors = {"previous symbol": tokens[0, 0], "target embedding": steps.embeddings[0, 0]}
+    if not fusion.recurrent:
+        return values | _unrecurrent(model, memory, state, steps) | _written(model, steps), after
     count = len(state.layers)
     for layer, its in enumerate(state.layers, start=1):
         for name, part in zip(("previous state", "previous cell"), its, strict=False):
@@ -131,9 +140,9 @@ def _step(model: Model, tokens: Tensor, memory: Any, state: State) -> tuple[Tens
     if state.fed is not None:
         values["previous attentional state"] = state.fed[0, 0]
     late = steps.attentional is not None
-    asked = (
-        {} if model.attention is None else _asked(model, memory, steps.states if late else steps.before, state, steps)
-    )
+    query = steps.states if late else steps.before
+    assert query is not None
+    asked = {} if model.attention is None else _asked(model, memory, query, state, steps)
     if steps.contexts.shape[-1]:
         asked["context"] = steps.contexts[0, 0]
     read = steps.contexts if not late else state.fed  # what the first layer reads beside E y_{t-1}
@@ -145,11 +154,21 @@ def _step(model: Model, tokens: Tensor, memory: Any, state: State) -> tuple[Tens
     return values | _written(model, steps), after
 
 
+def _unrecurrent(model: Model, memory: Any, state: State, steps: Steps) -> Tensors:
+    """What asks the source, its answer, and what is known then."""
+    fusion: Any = model.decoder.fusion
+    query, layers = fusion.query(steps.embeddings, state), len(fusion.blocks)
+    asked = {"asking state": query[0, 0], **_asked(model, memory, query, state, steps), "context": steps.contexts[0, 0]}
+    return {**asked, "new state" + _end(layers, layers): steps.states[0, 0]}
+
+
 def _asked(model: Model, memory: Memory, query: Tensor, state: State, steps: Steps) -> Tensors:
     """Attention, from the query to the weights."""
     attention = model.attention
     assert attention is not None
     assert steps.weights is not None
+    if isinstance(attention, MultiHead):
+        return _asked_in_heads(attention, memory, query, state, steps)
     values: Tensors = {}
     queries = attention.score.queries(query)
     if memory.keys is not memory.values:
@@ -170,6 +189,19 @@ def _asked(model: Model, memory: Memory, query: Tensor, state: State, steps: Ste
     if prior is not None:
         values |= {"weights before the prior": shares[0, 0], "prior": prior[0, 0]}
     return values | {"weights": steps.weights[0, 0]}
+
+
+def _asked_in_heads(attention: MultiHead, memory: Memory, query: Tensor, state: State, steps: Steps) -> Tensors:
+    """The same of each head, a row each."""
+    assert steps.weights is not None
+    parts = attention.explain(query, memory, steps=state.step, carry=state.carry)
+    mask, scores, shares, prior = (None if part is None else part[0, :, 0] for part in parts)
+    assert shares is not None
+    values: dict[str, Tensor | None] = {"scores of heads": scores, "window of heads": mask}
+    if prior is not None:
+        values |= {"weights of heads before the prior": shares, "prior of heads": prior}
+    values |= {"weights of heads": shares if prior is None else shares * prior, "weights": steps.weights[0, 0]}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 _GATES = {
@@ -224,6 +256,7 @@ def _written(model: Model, steps: Steps) -> Tensors:
     features = decoder.readout(steps)
     if registered_name(readouts, decoder.readout) == "maxout":
         projection: Any = decoder.readout.projection
+        assert steps.before is not None
         joined = torch.cat([steps.before, steps.embeddings, steps.contexts], dim=-1)
         values["readout before maxout"] = projection(joined)[0, 0]
     if features is not steps.attentional:

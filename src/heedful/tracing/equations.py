@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from heedful.tracing.heads import heads_step, layers_step
 from heedful.tracing.recurrence import CELL_SOURCE, reading, recurrent_step
 from heedful.tracing.words import (
     ATTENTION,
@@ -20,6 +21,7 @@ from heedful.tracing.words import (
     LUONGS,
     OUTPUT,
     SOURCE,
+    VASWANI,
     Description,
     Letters,
     layer_end,
@@ -34,7 +36,7 @@ def descriptions(parts: Mapping[str, Any]) -> dict[str, Description]:
         **_source(parts, letters),
         **_before(parts, letters),
         **(_attention(parts, letters) if "score" in parts else _fixed()),
-        **recurrent_step(parts, letters),
+        **(recurrent_step(parts, letters) if "start" in parts else layers_step(parts)),
         **_output(parts, letters),
     }
 
@@ -43,7 +45,7 @@ def descriptions(parts: Mapping[str, Any]) -> dict[str, Description]:
 
 
 def _source(parts: Mapping[str, Any], letters: Letters) -> dict[str, Description]:
-    h, j, found = letters.h, letters.j, {}
+    j, found = letters.j, {}
     where = f"{BAHDANAU}, appendix A.2.1" if letters is BAHDANAUS else f"{LUONG}, section 3"
     found["source symbols"] = Description(
         SOURCE, f"x_{j}", "the ids of tags, tokens and end symbol, as they are read", ""
@@ -52,6 +54,19 @@ def _source(parts: Mapping[str, Any], letters: Letters) -> dict[str, Description
         SOURCE, "place", "a word's place in the text as written, from 1, or 0 for what has none", ""
     )
     found["source embeddings"] = Description(ENCODER, f"E x_{j}", f"row x_{j} of E_x", where)
+    return found | (_recurrent if parts["encoder"] == "recurrent" else _other)(parts, letters)
+
+
+def _other(parts: Mapping[str, Any], letters: Letters) -> dict[str, Description]:
+    """An encoder that there are no equations for."""
+    what = {"self_attention": "layers of self-attention and feed-forward over E x and positions"}
+    equation, h = what.get(parts["encoder"], f"encoder {parts['encoder']!r}"), f"{letters.h}_{letters.j}"
+    source = f"{VASWANI}, section 3.1" if parts["encoder"] in what else ""
+    return {"source states": Description(ENCODER, h, f"{h}: {equation}", source)}
+
+
+def _recurrent(parts: Mapping[str, Any], letters: Letters) -> dict[str, Description]:
+    h, j, found = letters.h, letters.j, {}
     layers, cell = parts["encoder_layers"], parts["cell"]
     for layer in range(1, layers + 1):
         end, up = layer_end(layer, layers), upper(layer, layers)
@@ -93,7 +108,7 @@ def _before(parts: Mapping[str, Any], letters: Letters) -> dict[str, Description
         "previous symbol": Description(BEFORE, "y_{t-1}", "the symbol before, or the start symbol", ""),
         "target embedding": Description(BEFORE, "E y_{t-1}", "row y_{t-1} of E_y", where),
     }
-    for layer in range(1, layers + 1):
+    for layer in range(1, layers + 1) if "start" in parts else ():
         end, up = layer_end(layer, layers), upper(layer, layers)
         for name, letter, part in (("previous state", s, "s"), ("previous cell", "m", "m")):
             if parts.get("step", 1) == 1:
@@ -127,7 +142,7 @@ def _start(parts: Mapping[str, Any], letters: Letters, own: str, part: str, laye
 def _attention(parts: Mapping[str, Any], letters: Letters) -> dict[str, Description]:
     h, j, e, a = f"{letters.h}_{letters.j}", letters.j, letters.e, letters.a
     top = upper(parts["decoder_layers"], parts["decoder_layers"])
-    q = f"s{top}_{{t-1}}" if letters is BAHDANAUS else f"h{top}_t"
+    q = "q_t" if parts["fusion"] == "transformer" else f"s{top}_{{t-1}}" if letters is BAHDANAUS else f"h{top}_t"
     additive = f"{BAHDANAU}, appendix A.1.2" if letters is BAHDANAUS or parts["score"] == "additive" else ""
     luong = f"{LUONG}, section 3.1"
     products = {
@@ -136,7 +151,7 @@ def _attention(parts: Mapping[str, Any], letters: Letters) -> dict[str, Descript
         "concat": (f"W_a [{q}; 0]", f"W_a [0; {h}]", f"v_a . tanh(W_a [{q}; {h}])", luong),
         "location": (f"W_a {q}", "", f"row {j} of W_a {q}", luong),
         "dot": ("", "", f"{q} . {h}", luong),
-        "scaled_dot": ("", "", f"{q} . {h} / sqrt(their size)", "Vaswani et al. 2017, section 3.2.1"),
+        "scaled_dot": ("", "", f"{q} . {h} / sqrt(their size)", f"{VASWANI}, section 3.2.1"),
     }
     query, keys, score, source = products.get(parts["score"], ("query", "key", f"score {parts['score']!r}", ""))
     if "b_a" in parts.get("weights", ()):
@@ -145,6 +160,8 @@ def _attention(parts: Mapping[str, Any], letters: Letters) -> dict[str, Descript
     before = f"{a} before the prior" if prior else a
     normal, normal_source = _normaliser(parts, letters)
     local = f"{LUONG}, section 3.2"
+    if parts.get("heads", 1) > 1:
+        return heads_step(parts, letters, score=score, normal=normal, normal_source=normal_source)
     return {
         "keys": Description(ENCODER, keys, f"{keys}, once a sentence", source),
         "query": Description(ATTENTION, query, query, source),
@@ -212,6 +229,7 @@ def _output(parts: Mapping[str, Any], letters: Letters) -> dict[str, Description
     readout, equation, source = {
         "maxout": ("t_t", "t_t = [max(t~_{t,2j-1}, t~_{t,2j})]_j", f"{BAHDANAU}, appendix A.2.2"),
         "state_context": ("readout", f"[{state}; {c}]" if c else state, ""),
+        "state": ("readout", state, ""),
     }.get(parts["readout"], ("readout", f"readout {parts['readout']!r}", ""))
     features = {"maxout": "t_t", "attentional": "h~_t"}.get(parts["readout"], "readout")
     W = "W_s" if letters is LUONGS else "W_o"

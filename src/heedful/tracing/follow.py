@@ -116,6 +116,8 @@ def _axes(
     first: tuple[str, ...] | None = None
     if name in _OVER_SOURCE or name.startswith(("forward states", "backward states")):
         first = tuple(source)
+    elif "of heads" in name:
+        return (None, tuple(source))
     elif name in ("logits", "probabilities"):
         first = tuple(vocabulary)
     return (first, *(None,) * value.ndim)[: value.ndim]

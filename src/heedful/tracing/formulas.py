@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -101,3 +102,20 @@ def entmax15(e: Array) -> Array:
 
 
 NORMALISERS: dict[str, Callable[[Array], Array]] = {"softmax": softmax, "sparsemax": sparsemax, "entmax15": entmax15}
+
+
+def weights_of_heads(parts: Mapping[str, Any], values: Values) -> dict[str, Array]:
+    """Each head's weights from its scores, and their mean."""
+    normalise = NORMALISERS.get(parts["normaliser"])
+    scores, open_ = values["scores of heads"], values["window of heads"] > 0
+    found = {"weights": values["weights of heads"].mean(0)}
+    prior = "prior of heads" in values
+    if normalise is not None:
+        alphas = np.zeros(scores.shape)
+        for alpha, own, there in zip(alphas, scores, open_, strict=True):
+            if there.any():
+                alpha[there] = normalise(own[there] / parts["temperature"])
+        found["weights of heads before the prior" if prior else "weights of heads"] = alphas
+    if prior:
+        found["weights of heads"] = values["weights of heads before the prior"] * values["prior of heads"]
+    return found

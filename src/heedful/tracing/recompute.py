@@ -12,7 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from heedful.tracing.formulas import NORMALISERS, Array, gates_of, new_state, sigmoid, softmax, under
+from heedful.tracing.formulas import (
+    NORMALISERS,
+    Array,
+    gates_of,
+    new_state,
+    sigmoid,
+    softmax,
+    under,
+    weights_of_heads,
+)
 
 Values = Mapping[str, Array]
 Parts = Mapping[str, Any]
@@ -57,6 +66,8 @@ def _embeddings(values: Values, weights: Values) -> dict[str, Array]:
 
 def _encoder(parts: Parts, values: Values, weights: Values) -> dict[str, Array]:
     """h_j of every layer, word by word, and the states after the last word that is read."""
+    if parts["encoder"] != "recurrent":
+        return {}
     layers, found = parts["encoder_layers"], {}
     inputs = values["source embeddings"]
     for layer in range(1, layers + 1):
@@ -151,8 +162,11 @@ def _carried(parts: Parts, before: Values) -> dict[str, Array]:
 
 def _attention(parts: Parts, values: Values, weights: Values) -> dict[str, Array]:
     """From the query to c_t: s_{t-1} asks in early fusion, h_t in late."""
+    if parts["heads"] > 1:
+        return weights_of_heads(parts, values)
     end = _layer(parts["decoder_layers"], parts["decoder_layers"])
-    s = values[("previous state" if parts["fusion"] == "early" else "new state") + end]
+    asks = {"early": f"previous state{end}", "transformer": "asking state"}
+    s = values[asks.get(parts["fusion"], f"new state{end}")]
     h, places = values["source states"], values["places"]
     found = _score(parts, s, h, values, weights) | _scope(parts, s, places, values, weights)
     open_ = values["window"] > 0 if "window" in values else np.ones(len(h), bool)
@@ -220,6 +234,8 @@ def _scope(parts: Parts, s: Array, places: Array, values: Values, weights: Value
 
 def _decoder(parts: Parts, values: Values, weights: Values) -> dict[str, Array]:
     """The gates of each layer from its input, and its new state from the traced gates."""
+    if "start" not in parts:
+        return {}
     layers, found = parts["decoder_layers"], {}
     inputs = {"W": values["target embedding"]}
     if parts["fusion"] in ("early", "none") and "context" in values:
@@ -260,6 +276,8 @@ def _readout(parts: Parts, values: Values, weights: Values) -> dict[str, Array]:
     c = values.get("context", np.zeros(0))
     if parts["readout"] == "state_context":
         return {"readout": np.concatenate([values[f"new state{end}"], c])}
+    if parts["readout"] == "state":
+        return {"readout": values[f"new state{end}"]}
     if parts["readout"] == "maxout":
         U_o, V_o, C_o, b_o = (weights[name] for name in ("U_o", "V_o", "C_o", "b_o"))
         t_ = U_o @ values[f"previous state{end}"] + V_o @ values["target embedding"] + C_o @ c + b_o

@@ -6,8 +6,8 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from heedful.attention import Attention, scores
-from heedful.model import Model, cells, readouts, starts
+from heedful.attention import Attention, MultiHead, scores
+from heedful.model import Model, cells, fusions, readouts, starts
 from heedful.registry import Registry
 
 Letters = dict[str, Tensor]
@@ -25,18 +25,24 @@ def letters_of(model: Model) -> Letters:
     fusion: Any = decoder.fusion  # a late one has matrices of its own
     encoder: Any = model.encoder
     letters: Letters = {"E_x": encoder.embedding.weight, "E_y": decoder.embedding.weight}
-    for way, layers in (("forward", encoder.forward_cells), ("backward", encoder.backward_cells)):
+    if encoder.state is None:
+        letters |= {name: value for name, value in _under("encoder", _own(encoder)).items() if "embedding" not in name}
+    for way in ("forward", "backward") if encoder.state is not None else ():
+        layers = getattr(encoder, f"{way}_cells")
         for layer, cell in enumerate(layers, start=1):
             letters |= _under(f"encoder.{layer}.{way}", _cell(cell, cell.input_size))  # pyright: ignore[reportArgumentType]
-    letters |= _start(decoder.start)
+    letters |= {} if decoder.start is None else _start(decoder.start)
     embedding_size = decoder.embedding.embedding_dim
-    for layer, cell in enumerate(fusion.stack.cells, start=1):
+    if not fusion.recurrent:
+        own = _under("decoder", _own(fusion))
+        letters |= {name: value for name, value in own.items() if not name.startswith("decoder.attention.")}
+    for layer, cell in enumerate(fusion.stack.cells if fusion.recurrent else (), start=1):
         # The first layer reads [E y_{t-1}; c_t] or [E y_{t-1}; h~_{t-1}]: two matrices, W and C, side by side.
         columns = embedding_size if layer == 1 else cell.input_size
         letters |= _under(f"decoder.{layer}", _cell(cell, columns))
     if model.attention is not None:
         letters |= _attention(model.attention)
-    late = getattr(fusion, "combine", None) is not None
+    late = registered_name(fusions, fusion) == "late"
     if late:
         letters["W_c"] = fusion.combine.weight
         if fusion.gate is not None:
@@ -89,7 +95,12 @@ def _start(start: Any) -> Letters:
     return letters
 
 
-def _attention(attention: Attention) -> Letters:
+def _attention(attention: Attention | MultiHead) -> Letters:
+    if isinstance(attention, MultiHead):
+        heads: Letters = {}
+        for letter in ("query", "key", "value", "output"):
+            heads |= _under(f"heads.{letter}", _own(getattr(attention, f"{letter}_projection")))
+        return heads | _attention(attention.core)
     score, name = attention.score, registered_name(scores, attention.score)
     own = _own(score)
     known = {
