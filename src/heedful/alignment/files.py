@@ -96,7 +96,7 @@ _KINDS = {
     "input": "b",
     "target_end": "b",
 }
-_LATER_KINDS = {"spanned": "b", "source_spans": "f"}  # not in files of before sources could be features
+_LATER_KINDS = {"spanned": "b", "source_spans": "f"}  # only where a source is no text
 
 
 def _arrays(alignments: Sequence[Alignment]) -> dict[str, np.ndarray]:
@@ -104,7 +104,12 @@ def _arrays(alignments: Sequence[Alignment]) -> dict[str, np.ndarray]:
     shapes = np.array([alignment.weights.shape for alignment in alignments], dtype=np.int64).reshape(-1, 2)
     labels = [label.encode("utf-8", "surrogatepass") for one in alignments for label in (*one.source, *one.target)]
     positions = [position for one in alignments for position in one.source_positions]
-    spans = [span for one in alignments for span in one.source_spans or ()]
+    spans = {
+        "spanned": np.array([one.source_spans is not None for one in alignments], dtype=bool),
+        "source_spans": np.array(
+            [span for one in alignments for span in one.source_spans or ()], dtype=np.float64
+        ).reshape(-1, 2),
+    }
     return {
         "version": np.array(VERSION),
         "shapes": shapes,
@@ -114,8 +119,7 @@ def _arrays(alignments: Sequence[Alignment]) -> dict[str, np.ndarray]:
         "source_positions": np.array(positions, dtype=np.int64),
         "input": np.array([one.convention == "input" for one in alignments], dtype=bool),
         "target_end": np.array([one.target_end for one in alignments], dtype=bool),
-        "spanned": np.array([one.source_spans is not None for one in alignments], dtype=bool),
-        "source_spans": np.array(spans, dtype=np.float64).reshape(-1, 2),
+        **(spans if spans["spanned"].any() else {}),
     }
 
 

@@ -56,9 +56,7 @@ def train(
     if not accelerator.is_main_process:
         reporter = Silent()
     corpus = _corpus(pairs, recipe.data, reporter)
-    if links is not None and recipe.data.source_features is not None:
-        raise RecipeError("links guide attention to words; they cannot where sources are features")
-    guide = None if links is None else Guide.read(links, corpus, precision=recipe.train.precision)
+    guide = None if links is None else _guide(links, corpus, recipe)
     train_pairs, dev_pairs = _parts(corpus, dev, recipe.data, reporter)
     train_pairs = _short_enough(train_pairs, recipe.data, reporter)
     codec = described.codec if described else make_codec(train_pairs, recipe.data)
@@ -86,6 +84,12 @@ def train(
     accelerator.wait_for_everyone()
     accelerator.end_training()  # several processes part in order; one that just left would abort the others
     return Path(out)
+
+
+def _guide(links: str | os.PathLike[str], corpus: Corpus, recipe: Recipe) -> Guide:
+    if recipe.data.source_features is not None:
+        raise RecipeError("links guide attention to words, and where data.source_features is set a source has none")
+    return Guide.read(links, corpus, precision=recipe.train.precision)
 
 
 def _loop(

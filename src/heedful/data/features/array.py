@@ -44,7 +44,10 @@ class Array(Reader):
     def features(self, content: np.ndarray) -> Features:
         if content.dtype.kind not in "fiub":
             raise BadLine(f"expected an array of numbers, got one of type {content.dtype}")
-        return Features(content.astype("float32"))
+        import numpy as np
+
+        with np.errstate(over="ignore"):  # what is too large is told as infinite
+            return Features(content.astype(np.float32))
 
     def _key(self, keys: list[str]) -> str:
         if self.key is None and len(keys) == 1:
