@@ -154,14 +154,6 @@ def _reverse(part: str) -> Pairs:
     return _reorder("reverse", part)
 
 
-@_corpus("digits")
-def _digits(part: str) -> Pairs:
-    """Names of pictures of 3 to 7 handwritten digits -> the digits: see `heedful.data.digits`."""
-    from heedful.data.digits import strips
-
-    return [(strip.name, strip.digits) for strip in strips(part)]
-
-
 @_corpus("dates")
 def _dates(part: str) -> Pairs:
     """Dates from 1900 to 2099 as people write them -> ISO 8601.
@@ -255,3 +247,11 @@ def _number_words(number: int) -> list[str]:
     if number >= 20:
         return [_TENS[number // 10 - 2], *_number_words(number % 10)]
     return [_SMALL[number - 1]] if number else []
+
+
+@_corpus("digits")
+def _digits(part: str) -> Pairs:
+    """Names of pictures of 3 to 7 handwritten digits -> the digits: see `heedful.data.digits`."""
+    from heedful.data.digits import strips
+
+    return [(strip.name, strip.digits) for strip in strips(part)]
