@@ -70,14 +70,9 @@ def test_strips_of_digits():
                 places.add(number)
                 ink += own.sum()
             assert strip.picture.sum() == pytest.approx(ink)  # gaps are empty
-            gaps = [
-                b - a
-                for a, b in zip(
-                    (0, *(end for _, end in strip.spans)),
-                    (*(s for s, _ in strip.spans), strip.picture.shape[1]),
-                    strict=True,
-                )
-            ]
+            starts, ends = zip(*strip.spans, strict=True)
+            edges = zip((0, *ends), (*starts, strip.picture.shape[1]), strict=True)
+            gaps = [start - end for end, start in edges]
             assert min(gaps) >= 0
             assert max(gaps) <= 8
         used.append(places)

@@ -22,6 +22,6 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, Path
     for kind in readers.names():
         folder = tmp_path_factory.mktemp(kind)
         pairs = manifest(folder, kind)
-        settings = {"train.updates": 60, "train.batch_tokens": 300, "train.validate_every": 9.0}
+        settings = {"train.updates": 30, "train.batch_tokens": 300, "train.validate_every": 9.0}
         found[kind] = pairs, train_on(pairs, folder / "run", kind, front=FRONTS.get(kind, "linear"), set=settings)
     return found

@@ -79,12 +79,12 @@ def test_labels_of_a_shortened_source():
 def test_a_run_stopped_and_resumed_is_as_straight(kind, tmp_path):
     """Features are read again, statistics are those of the run."""
     pairs = manifest(tmp_path, kind)
-    settings = {"model.dropout": 0.3, "train.validate_every": 0.4, "train.updates": 9}
+    settings = {"model.dropout": 0.3, "train.validate_every": 0.7, "train.updates": 6}
     front = {"name": "convolution", "stride": 2}
     straight = train_on(pairs, tmp_path / "straight", kind, front=front, set=settings)
 
     def stop(recorder):
-        if len(recorder.updates) == 4:
+        if len(recorder.updates) == 3:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -103,7 +103,7 @@ def test_a_file_that_has_changed_is_noticed(tmp_path):
     values = np.load(path)
     values[-1, -1] += 0.001
     np.save(path, values)
-    with pytest.raises(RunError, match="was trained on other (development )?pairs than those given"):
+    with pytest.raises(RunError, match=r"was trained on other (development )?pairs than those given"):
         resume(pairs, tmp_path / "run")
 
 
@@ -111,7 +111,8 @@ def test_a_file_that_has_changed_is_noticed(tmp_path):
 def test_a_codec_is_read_as_it_was_written(kind, made):
     codec = Codec.load(made[kind][1] / "vocabulary.json")
     again = Codec.from_json(json.loads(json.dumps(codec.to_json())))
-    assert again == codec
+    assert again.to_json() == codec.to_json()
+    assert again.source_features == codec.source_features
     assert identity(again) == identity(codec)
     assert codec.source_features.reader == reader_of(kind)
     values = codec.to_json()
@@ -191,6 +192,7 @@ def test_diagnose(kind, made):
         heedful.diagnose(folder, pairs, sure=[[(last, 0)]] * 24)
 
 
+@pytest.mark.slow
 def test_what_a_word_needs_is_found_among_shortened_positions(tmp_path):
     """A model that has learned needs, for each target, the frames that it is written in: three a letter."""
     from heedful.diagnosis.shift import needed
@@ -376,7 +378,7 @@ def test_spans_that_do_not_fit_are_refused(spans, message):
 
 def test_sources_without_text_have_no_tokens(made):
     codec = Codec.load(made["array"][1] / "vocabulary.json")
-    with pytest.raises(DataError, match="are features .* and have no tokens"):
+    with pytest.raises(DataError, match=r"are features .* and have no tokens"):
         codec.encode_source("abc")
     assert codec.source_size(Pair("", None, (), 1)) == 0
     assert set(KINDS) == set(readers.names())

@@ -60,10 +60,9 @@ def test_there_are_eight():
 
 @pytest.mark.parametrize("name", sorted(OF_FEATURES))
 def test_those_for_features_train_and_predict(name, tmp_path):
-    kind, more = {
-        "image": ("image", {}),
-        "speech": ("audio", {"data.source_features.rate": 1000, "data.source_features.mel": 7}),
-    }[name]
+    kind = {"image": "image", "speech": "audio"}[name]
+    rate = {"data.source_features.rate": 1000, "data.source_features.mel": 7}
+    more = rate if kind == "audio" else {}
     pairs = manifest(tmp_path, kind)
     recipe = load(shrunken(name), {"data.target_tokens": "whitespace", **more})
     run = heedful.load(heedful.train(pairs, out=tmp_path / "run", recipe=recipe))
