@@ -4,8 +4,8 @@ python benchmarks/digit_strings.py WORK --recordings PATH [--minutes M]
 
 PATH is a folder of recordings DIGIT_SPEAKER_INDEX.wav (the Free Spoken Digit Dataset: 8 kHz, six speakers), or an
 archive of it. Into WORK go strings of 3 to 7 digits, recordings of one speaker one behind the other: for training of
-indices 5 to 44, for development of 45 to 49, for the test of 0 to 4; manifests (train.tsv, ...) with their WAV files, and
-intervals.json, which says from which second to which each digit lasts. Then the recipe speech is trained on them.
+indices 5 to 44, for development of 45 to 49, for the test of 0 to 4; manifests (train.tsv, ...) with their WAV files,
+and intervals.json, which says from which second to which each digit lasts. Then the recipe speech is trained on them.
 
 WORK keeps all of it: a second call goes on where training was stopped, with --minutes as the whole budget.
 """
