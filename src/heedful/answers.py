@@ -48,6 +48,7 @@ class Answers:
     Args:
         codec: the vocabularies.
         convention: which word a row of weights belongs to.
+        shortening: how many positions of the source a column of weights stands for.
         replace_unknown: whether the unknown symbol is replaced by the source token that its row looks at most: Luong,
             Sutskever et al. 2015, "Addressing the rare word problem", with attention in place of their pointers.
         dictionary: translations of the source tokens that are put in; one that is not there is copied.
@@ -55,6 +56,7 @@ class Answers:
 
     codec: Codec
     convention: str
+    shortening: int
     replace_unknown: bool
     dictionary: Mapping[str, str]
 
@@ -88,20 +90,21 @@ class Answers:
     def _alignment(self, example: Example, hypothesis: Hypothesis, labels: Sequence[str]) -> Alignment | None:
         if hypothesis.weights is None:
             return None
-        source = example.source
+        source = example.source.columns(self.shortening)
         return Alignment.of(
             source.labels,
             [*labels, *self.codec.target_labels([Vocabulary.END] * hypothesis.finished)],
-            hypothesis.weights[:, : len(source.ids)].double().numpy(),
+            hypothesis.weights[:, : len(source.labels)].double().numpy(),
             convention=self.convention,
             source_positions=source.positions,
+            source_spans=source.spans,
             target_end=hypothesis.finished,
         )
 
     def _replaced(self, words: Sequence[str], example: Example, hypothesis: Hypothesis) -> list[str]:
         if hypothesis.weights is None or Vocabulary.UNKNOWN not in hypothesis.tokens:
             return list(words)
-        source = example.source
+        source = example.source.columns(self.shortening)
         columns = [column for column, position in enumerate(source.positions) if position]
         weights = hypothesis.weights[:, columns]
         replaced = list(words)

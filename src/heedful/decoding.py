@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from heedful.data.batches import Sequences
+from heedful.data.batches import Sequences, shortened
 from heedful.data.codec import Codec
 from heedful.data.texts import normalise
 from heedful.data.vocabulary import Vocabulary
@@ -59,7 +59,7 @@ class Decoding:
     ) -> list[list[Hypothesis]]:
         """The n best answers to each source, or n drawn ones; `lines` number the sources, for their draws."""
         settings = self.settings
-        rules, ranking = self.rules(source), self.ranking(source)
+        rules, ranking = self.rules(source), self.ranking(shortened(source, model.shortening))
         with torch.inference_mode():
             count = settings.beam if settings.sampling_temperature is None else n_best
             memory, state = model.begin(source, hypotheses=count)
@@ -109,7 +109,10 @@ class Decoding:
         )
 
     def ranking(self, source: Sequences) -> Ranking:
-        """What their scores are. Coverage is that of words: tags and the end symbol need not be looked at."""
+        """What their scores are; `source` as attention has it.
+
+        Coverage is that of words: tags and the end symbol need not be looked at.
+        """
         settings = self.settings
         return Ranking(
             length_penalty=settings.length_penalty,
@@ -119,7 +122,8 @@ class Decoding:
         )
 
     def score(self, source: Sequences, logs: Tensor, lengths: Tensor, weights: Tensor | None) -> Tensor:
-        """Scores (B) of given targets: log-probabilities (B, T), 0 behind the end; lengths (B); weights (B, T, S)."""
+        """Scores (B) of given targets: log-probabilities (B, T), 0 behind the end; lengths (B); weights (B, T, S).
+        `source` is as attention has it: see `shortened`."""
         coverage = None
         if weights is not None:
             there = torch.arange(logs.shape[1], device=logs.device) < lengths[:, None]

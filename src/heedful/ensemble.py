@@ -23,6 +23,8 @@ class Answering(Protocol):
     def row_convention(self) -> str: ...
     @property
     def has_attention(self) -> bool: ...
+    @property
+    def shortening(self) -> int: ...
     def begin(self, source: Sequences, *, hypotheses: int = 0) -> tuple[Any, Any]: ...
     def step(self, tokens: Tensor, memory: Any, state: Any) -> tuple[Tensor, Weights | None, Any]: ...
     def force(self, batch: Batch) -> tuple[Tensor, Tensor | None]: ...
@@ -54,6 +56,13 @@ class Ensemble(nn.Module):
                 "an ensemble needs attention weights whose rows belong to the same words: some of these models have "
                 "model.fusion.rows = 'predicted' and some 'input'"
             )
+        shortenings = {model.shortening for model in models}
+        if len(shortenings) > 1:
+            raise RecipeError(
+                "an ensemble needs weights over the same positions: the fronts of these models make one of "
+                f"{' and '.join(map(str, sorted(shortenings)))} (model.front)"
+            )
+        self._shortening = shortenings.pop()
         self.models = nn.ModuleList(models)
         self.average: EnsembleAverage = average
         self._convention = conventions.pop() if conventions else "predicted"
@@ -62,6 +71,11 @@ class Ensemble(nn.Module):
     def row_convention(self) -> str:
         """As a model's."""
         return self._convention
+
+    @property
+    def shortening(self) -> int:
+        """As a model's."""
+        return self._shortening
 
     @property
     def has_attention(self) -> bool:

@@ -43,7 +43,7 @@ class Notes:
         if not all(prediction.finished for prediction in found):
             self._cut += 1
             self._cut_first.add(str(pair.line))
-        if not pair.source.strip():  # a blank source is not read
+        if not pair.source.strip() or self._codec.source_features is not None:  # not read, or has no symbols
             return
         tokens = self._codec.source_tokeniser.split(pair.source)
         self._symbols += len(pair.tags) + len(tokens)

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from heedful.answers import BLANK, Answers, Prediction, different
-from heedful.data.batches import Batch, Example, collate, in_order
+from heedful.data.batches import Batch, Example, Sequences, collate, in_order, shortened
 from heedful.data.codec import Codec
 from heedful.data.dictionary import read_dictionary
 from heedful.data.pairs import Pair
@@ -66,7 +66,11 @@ class Predictor:
             self.model = model.at_attention_temperature(settings.attention_temperature)
         self.decoding = Decoding.of(settings, codec, normalisation=normalisation)
         self._answers = Answers(
-            codec, model.row_convention, replace_unknown=settings.unknown == "replace", dictionary=dictionary or {}
+            codec,
+            model.row_convention,
+            model.shortening,
+            replace_unknown=settings.unknown == "replace",
+            dictionary=dictionary or {},
         )
 
     def with_options(self, options: Mapping[str, Any], *, n_best: int = 1, known: type = SearchOptions) -> Predictor:
@@ -168,7 +172,7 @@ class Predictor:
         assert batch.target is not None
         with torch.inference_mode():
             logs, weights = self.model.force(batch)
-            scores = self.decoding.score(batch.sources[0], logs, batch.target.mask.sum(1), weights).tolist()
+            scores = self.decoding.score(self._seen(batch), logs, batch.target.mask.sum(1), weights).tolist()
             totals = logs.to(precise(logs.device)).sum(1).tolist()
             if not with_alignment:
                 weights = None
@@ -187,8 +191,12 @@ class Predictor:
             for row, example in enumerate(members)
         ]
 
+    def _seen(self, batch: Batch) -> Sequences:
+        """The source as attention has it."""
+        return shortened(batch.sources[0], self.model.shortening)
+
     def _source(self, pair: Pair):
-        return self.codec.encode_source(pair.source, pair.tags)
+        return self.codec.source_of(pair)
 
     def _batches(self, examples: Sequence[Example], batch_size: int | None) -> Iterator[tuple[Batch, list[Example]]]:
         size = self.settings.batch_size if batch_size is None else batch_size

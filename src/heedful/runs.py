@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heedful.data.codec import Codec
+from heedful.data.features import make_reader
 from heedful.errors import HeedfulError, RunError
 from heedful.files import remove_unfinished, write_atomically
 from heedful.recipes import Recipe, as_toml, load
@@ -157,7 +158,20 @@ def load_description(path: str | os.PathLike[str]) -> Description:
         recipe = load(folder / RECIPE)
     except HeedfulError as error:
         raise RunError(str(error)) from None
-    return Description(folder, recipe, Codec.load(folder / VOCABULARY))
+    codec = Codec.load(folder / VOCABULARY)
+    with of_recipe(folder):
+        _check_reader(recipe, codec)
+    return Description(folder, recipe, codec)
+
+
+def _check_reader(recipe: Recipe, codec: Codec) -> None:
+    """Refuse a recipe that reads its sources otherwise than the run was trained to."""
+    spec, side = recipe.data.source_features, codec.source_features
+    own = None if spec is None else make_reader(spec.model_dump())
+    trained = None if side is None else side.reader
+    if own != trained:
+        has, says = ("none" if reader is None else json.dumps(reader.to_json()) for reader in (trained, own))
+        raise RunError(f"data.source_features: expected {has}, as in {VOCABULARY}, got {says}")
 
 
 def make_model(recipe: Recipe, codec: Codec, *, initialised: bool = True) -> Model:
@@ -170,8 +184,10 @@ def make_model(recipe: Recipe, codec: Codec, *, initialised: bool = True) -> Mod
     }
     if not initialised:
         settings["initialisation"] = None
+    features = codec.source_features
     return build(
-        source_vocabulary_size=len(codec.source_vocabulary),
+        source_vocabulary_size=len(codec.source_vocabulary) if features is None else None,
+        source_features_size=None if features is None else features.size,
         target_vocabulary_size=len(codec.target_vocabulary),
         **settings,
     )

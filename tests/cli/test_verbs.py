@@ -260,3 +260,14 @@ def test_demo(cli, tmp_path):
         assert (tmp_path / "demo" / "heatmaps" / f"{word}.png").read_bytes().startswith(b"\x89PNG")
     assert (tmp_path / "demo" / "heatmaps" / "all.png").exists()
     assert heedful.load(tmp_path / "demo").predict(["abc"])
+
+
+@pytest.mark.slow
+def test_demo_image(cli, tmp_path):
+    """Without a path of its own or a download: an answer to every strip, and pictures."""
+    done = cli("demo", "image", "--out", tmp_path / "demo", "--minutes", 0.05)
+    assert done.code == 0, done.err
+    assert b"On 500 strips of digits never seen in training" in done.out
+    assert re.search(rb"lies on the digit that is written for \d+\.\d % of 2,459 digits", done.out)
+    for name in ("test-1", "all"):
+        assert (tmp_path / "demo" / "heatmaps" / f"{name}.png").read_bytes().startswith(b"\x89PNG")

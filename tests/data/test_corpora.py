@@ -22,7 +22,7 @@ GENERATED = ["copy", "reverse", "dates", "numbers"]
 
 
 def test_the_names():
-    assert corpora.names() == ["cmudict", *GENERATED]
+    assert corpora.names() == ["cmudict", *GENERATED, "digits"]
 
 
 def test_locations():
@@ -44,6 +44,44 @@ def test_parts_share_no_source(name):
     assert not train & dev
     assert not train & test
     assert not dev & test
+
+
+def test_strips_of_digits():
+    """Pictures of one part are in no other, digits stand where the spans say, and the names find the pictures."""
+    from sklearn.datasets import load_digits
+
+    from heedful.data.digits import strips
+
+    images, labels = load_digits(return_X_y=True)
+    place = {image.tobytes(): number for number, image in enumerate(images)}
+    used = []
+    for part, size in (("train", 8000), ("dev", 300), ("test", 500)):
+        made, pairs = strips(part), load("digits", part)
+        assert pairs == [(strip.name, strip.digits) for strip in made]
+        assert len({strip.name for strip in made}) == len(made) == size
+        assert {len(strip.digits) for strip in made} == {3, 4, 5, 6, 7}
+        places = set()
+        for strip in made[:300]:
+            ink = 0.0
+            for digit, (start, end) in zip(strip.digits, strip.spans, strict=True):
+                own = strip.picture[:, start:end]
+                number = place[(own.astype(float) * 16).round().reshape(-1).tobytes()]
+                assert str(labels[number]) == digit
+                places.add(number)
+                ink += own.sum()
+            assert strip.picture.sum() == pytest.approx(ink)  # gaps are empty
+            starts, ends = zip(*strip.spans, strict=True)
+            edges = zip((0, *ends), (*starts, strip.picture.shape[1]), strict=True)
+            gaps = [start - end for end, start in edges]
+            assert min(gaps) >= 0
+            assert max(gaps) <= 8
+        used.append(places)
+    assert not used[0] & used[1]
+    assert not used[0] & used[2]
+    assert not used[1] & used[2]
+    pictures = corpora.pictures("digits", "dev")
+    assert (pictures["dev-7"] == strips("dev")[6].picture).all()
+    assert corpora.pictures("copy", "dev") is None
 
 
 @pytest.mark.parametrize("name", GENERATED)

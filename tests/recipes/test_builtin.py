@@ -8,6 +8,7 @@ import pytest
 import torch
 
 import heedful
+from features.cases import manifest
 from heedful.data.codec import Codec
 from heedful.data.pairs import Pair
 from heedful.model import bahdanau2015, build, encdec2014, luong2015
@@ -47,13 +48,30 @@ def codec() -> Codec:
     return make_codec([Pair("abc", "xyz", (), 1)], recipe.data)
 
 
-def test_there_are_six():
-    assert set(built_in()) == {"bahdanau2015", "encdec2014", "g2p", "luong2015", "tiny", "translation"}
+OF_FEATURES = {"image", "speech"}
+
+
+def test_there_are_eight():
+    texts = {"bahdanau2015", "encdec2014", "g2p", "luong2015", "tiny", "translation"}
+    assert set(built_in()) == texts | OF_FEATURES
     for text in built_in().values():
         assert text.startswith("# ")  # what `heedful recipes` shows
 
 
-@pytest.mark.parametrize("name", sorted(built_in()))
+@pytest.mark.parametrize("name", sorted(OF_FEATURES))
+def test_those_for_features_train_and_predict(name, tmp_path):
+    kind = {"image": "image", "speech": "audio"}[name]
+    rate = {"data.source_features.rate": 1000, "data.source_features.mel": 7}
+    more = rate if kind == "audio" else {}
+    pairs = manifest(tmp_path, kind)
+    recipe = load(shrunken(name), {"data.target_tokens": "whitespace", **more})
+    run = heedful.load(heedful.train(pairs, out=tmp_path / "run", recipe=recipe))
+    assert run.recipe == recipe
+    assert run.predict([str(tmp_path / "files" / f"{kind}-1-1.{'png' if kind == 'image' else 'wav'}")])[0].score < 0
+    assert len(heedful.align(run, pairs)) == 24
+
+
+@pytest.mark.parametrize("name", sorted(set(built_in()) - OF_FEATURES))
 def test_each_trains_and_predicts(name, tmp_path):
     pairs = spelling_pairs(tmp_path / "pairs.tsv", 40)
     recorder = Recorder()

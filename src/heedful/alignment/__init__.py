@@ -5,15 +5,18 @@ from heedful.alignment.alignment import START_LABEL, Alignment
 from heedful.alignment.files import load_alignments, save_alignments
 from heedful.alignment.links import read_links, read_wa
 from heedful.alignment.measures import MEASURES, measure
+from heedful.alignment.places import found_inside, places
 
 __all__ = [
     "MEASURES",
     "START_LABEL",
     "Alignment",
     "LinkScores",
+    "found_inside",
     "link_scores",
     "load_alignments",
     "measure",
+    "places",
     "read_links",
     "read_wa",
     "save_alignments",

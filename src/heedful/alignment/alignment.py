@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from heedful.alignment.checks import VERSION, Side, as_matrix, check_parts, check_side, json_parts
+from heedful.alignment.checks import VERSION, Side, as_matrix, as_spans, check_parts, check_side, json_parts
 from heedful.alignment.links import Link, as_pharaoh
-from heedful.alignment.merge import Groups, grapheme_groups, label_of, merged, names_of, word_groups
+from heedful.alignment.merge import Groups, grapheme_groups, label_of, merged, names_of, span_of, word_groups
 from heedful.alignment.rules import chosen
 from heedful.options import Convention, LinkRule
 
@@ -34,6 +34,8 @@ class Alignment:
             footnote 14: content-based scores asked by a state that has read y_{t-1}).
         source_positions: S numbers: 1..n for words, 0 for tags and the end symbol.
         target_end: whether the last row is the step that writes the end symbol.
+        source_spans: where sources are features, from where to where each column lies: seconds of sound, pixel columns
+            of a picture, numbers of vectors; its label has the start, with the unit. None for texts.
 
     Raises:
         SizeError: the parts do not fit together, or a weight is not finite or below 0.
@@ -45,6 +47,7 @@ class Alignment:
     convention: str
     source_positions: tuple[int, ...]
     target_end: bool
+    source_spans: tuple[tuple[float, float], ...] | None = None
 
     def __post_init__(self) -> None:
         weights = as_matrix(self.weights, self.source, self.target).copy()  # nobody else can change it
@@ -54,10 +57,11 @@ class Alignment:
             ("target", tuple(self.target)),
             ("source_positions", tuple(int(position) for position in self.source_positions)),
             ("target_end", bool(self.target_end)),
+            ("source_spans", as_spans(self.source_spans)),
             ("weights", weights),
         ):
             object.__setattr__(self, name, value)
-        check_parts(self.source, self.target, weights, self.convention, self.source_positions)
+        check_parts(self.source, self.target, weights, self.convention, self.source_positions, self.source_spans)
 
     @classmethod
     def of(
@@ -69,6 +73,7 @@ class Alignment:
         convention: str = "predicted",
         source_positions: Sequence[int] | None = None,
         target_end: bool = False,
+        source_spans: Sequence[tuple[float, float]] | None = None,
     ) -> Alignment:
         """As the model made it: labels, positions and columns in the order in which the source was read.
 
@@ -87,7 +92,10 @@ class Alignment:
                 order[slot] = column
             source, positions = [source[column] for column in order], [positions[column] for column in order]
             weights = weights[:, order]
-        return cls(tuple(source), tuple(target), weights, convention, tuple(positions), target_end)
+            if source_spans is not None and len(source_spans) == len(order):
+                source_spans = [source_spans[column] for column in order]
+        spans = None if source_spans is None else tuple(source_spans)
+        return cls(tuple(source), tuple(target), weights, convention, tuple(positions), target_end, spans)
 
     def row_labels(self) -> tuple[str, ...]:
         """For each row the target word that its weights are about.
@@ -168,7 +176,10 @@ class Alignment:
         weights = np.divide(weights, sums, out=np.zeros_like(weights), where=sums > 0)
         source = tuple(self.source[column] for column in words)
         positions = tuple(self.source_positions[column] for column in words)
-        return Alignment(source, self.row_labels()[rows.start : rows.stop], weights, "predicted", positions, False)
+        spans = None if self.source_spans is None else tuple(self.source_spans[column] for column in words)
+        return Alignment(
+            source, self.row_labels()[rows.start : rows.stop], weights, "predicted", positions, False, spans
+        )
 
     def merged(
         self,
@@ -198,6 +209,9 @@ class Alignment:
             [label_of(group, words.source) for group in columns] if source_labels is None else source_labels,
             [label_of(group, words.target) for group in rows] if target_labels is None else target_labels,
             weights,
+            source_spans=None
+            if words.source_spans is None
+            else [span_of(group, words.source_spans) for group in columns],
         )
 
     def words(
@@ -255,6 +269,7 @@ class Alignment:
             "convention": self.convention,
             "source_positions": list(self.source_positions),
             "target_end": self.target_end,
+            **({} if self.source_spans is None else {"source_spans": [list(span) for span in self.source_spans]}),
         }
 
     @classmethod

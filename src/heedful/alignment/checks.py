@@ -33,6 +33,20 @@ def as_matrix(weights: Any, source: Sequence[str], target: Sequence[str]) -> np.
     return matrix
 
 
+def as_spans(spans: Any) -> tuple[tuple[float, float], ...] | None:
+    """Pairs of numbers, or None.
+
+    Raises:
+        SizeError: they are something else.
+    """
+    if spans is None:
+        return None
+    try:
+        return tuple((float(start), float(end)) for start, end in spans)
+    except (TypeError, ValueError) as error:
+        raise SizeError(f"source spans: expected pairs of numbers, got {excerpt(spans, 40)}") from error
+
+
 def check_side(side: str) -> None:
     """Refuse what is no `Side`."""
     if side not in get_args(Side):
@@ -40,7 +54,12 @@ def check_side(side: str) -> None:
 
 
 def check_parts(
-    source: Sequence[str], target: Sequence[str], weights: np.ndarray, convention: str, source_positions: Sequence[int]
+    source: Sequence[str],
+    target: Sequence[str],
+    weights: np.ndarray,
+    convention: str,
+    source_positions: Sequence[int],
+    source_spans: Sequence[tuple[float, float]] | None,
 ) -> None:
     """Refuse what is no alignment, by name; see `heedful.alignment.Alignment`.
 
@@ -69,6 +88,15 @@ def check_parts(
     words = [position for position in source_positions if position]
     if words != list(range(1, len(words) + 1)):
         raise SizeError(f"source positions: expected 1..{len(words)} for the words, each once, got {words}")
+    if source_spans is None:
+        return
+    if len(source_spans) != len(source):
+        raise SizeError(
+            f"source spans: expected one for each of the {len(source)} source labels, got {len(source_spans)}"
+        )
+    for start, end in source_spans:
+        if not (np.isfinite((start, end)).all() and start <= end):
+            raise SizeError(f"source spans: expected finite starts, each before its end, got {start} to {end}")
 
 
 def json_parts(value: Any) -> dict[str, Any]:
@@ -97,6 +125,7 @@ def json_parts(value: Any) -> dict[str, Any]:
             "convention": value["convention"],
             "source_positions": tuple(value["source_positions"]),
             "target_end": value["target_end"],
+            "source_spans": as_spans(value.get("source_spans")),
         }
     except KeyError as error:
         raise DataError(f"alignment as JSON: expected the key {error.args[0]!r}, got {sorted(value)}") from error

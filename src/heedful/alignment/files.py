@@ -10,6 +10,7 @@ import zlib
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -95,6 +96,7 @@ _KINDS = {
     "input": "b",
     "target_end": "b",
 }
+_LATER_KINDS = {"spanned": "b", "source_spans": "f"}  # only where a source is no text
 
 
 def _arrays(alignments: Sequence[Alignment]) -> dict[str, np.ndarray]:
@@ -102,6 +104,12 @@ def _arrays(alignments: Sequence[Alignment]) -> dict[str, np.ndarray]:
     shapes = np.array([alignment.weights.shape for alignment in alignments], dtype=np.int64).reshape(-1, 2)
     labels = [label.encode("utf-8", "surrogatepass") for one in alignments for label in (*one.source, *one.target)]
     positions = [position for one in alignments for position in one.source_positions]
+    spans = {
+        "spanned": np.array([one.source_spans is not None for one in alignments], dtype=bool),
+        "source_spans": np.array(
+            [span for one in alignments for span in one.source_spans or ()], dtype=np.float64
+        ).reshape(-1, 2),
+    }
     return {
         "version": np.array(VERSION),
         "shapes": shapes,
@@ -111,6 +119,7 @@ def _arrays(alignments: Sequence[Alignment]) -> dict[str, np.ndarray]:
         "source_positions": np.array(positions, dtype=np.int64),
         "input": np.array([one.convention == "input" for one in alignments], dtype=bool),
         "target_end": np.array([one.target_end for one in alignments], dtype=bool),
+        **(spans if spans["spanned"].any() else {}),
     }
 
 
@@ -154,9 +163,10 @@ def _read_npz(path: str) -> dict[str, np.ndarray]:
                 raise DataError(
                     f"expected alignments of version {VERSION}, got {version}, which a newer heedful wrote; upgrade"
                 )
-            arrays = {name: loaded[name] for name in _KINDS}
+            later = [name for name in _LATER_KINDS if name in loaded.files]
+            arrays = {name: loaded[name] for name in (*_KINDS, *later)}
     for name, array in arrays.items():
-        if array.dtype.kind not in _KINDS[name]:
+        if array.dtype.kind not in {**_KINDS, **_LATER_KINDS}[name]:
             raise ValueError(f"its {name} are of the type {array.dtype}")
     return arrays
 
@@ -173,6 +183,7 @@ def _alignments(arrays: dict[str, np.ndarray]) -> list[Alignment]:
     labels = _cut(np.array(texts, dtype=object), sizes, "label_bytes")
     positions = _cut(arrays["source_positions"], columns, "source_positions")
     inputs, target_ends = (_cut(arrays[name], [1] * len(rows), name) for name in ("input", "target_end"))
+    spans = _spans(arrays, columns)
     return [
         Alignment(
             tuple(labels[2 * i]),
@@ -181,9 +192,20 @@ def _alignments(arrays: dict[str, np.ndarray]) -> list[Alignment]:
             "input" if inputs[i][0] else "predicted",
             tuple(positions[i].tolist()),
             bool(target_ends[i][0]),
+            spans[i],
         )
         for i in range(len(rows))
     ]
+
+
+def _spans(arrays: dict[str, np.ndarray], columns: Sequence[int]) -> list[Any]:
+    """The source spans of each alignment, None where it has none."""
+    if not set(_LATER_KINDS) <= set(arrays):
+        return [None] * len(columns)
+    spanned = [bool(has) for (has,) in _cut(arrays["spanned"], [1] * len(columns), "spanned")]
+    sizes = [2 * count if has else 0 for has, count in zip(spanned, columns, strict=True)]
+    found = _cut(arrays["source_spans"].reshape(-1), sizes, "source_spans")
+    return [own.reshape(-1, 2).tolist() if has else None for has, own in zip(spanned, found, strict=True)]
 
 
 def _cut(values: np.ndarray, sizes: Sequence[int], name: str) -> list[np.ndarray]:

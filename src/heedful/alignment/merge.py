@@ -66,6 +66,11 @@ def label_of(group: Sequence[int], labels: Sequence[str]) -> str:
     return text.strip() or text
 
 
+def span_of(group: Sequence[int], spans: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """From where its first column begins to where its last one ends."""
+    return min(spans[place][0] for place in group), max(spans[place][1] for place in group)
+
+
 def names_of(groups: Groups | None, text: str | None) -> list[str] | None:
     """The words of `text`, one for each group; of an output that was cut the last may have no group."""
     words = [] if text is None else text.split()

@@ -10,6 +10,8 @@ from typing import Literal, Unpack, overload
 
 from heedful.answers import Prediction
 from heedful.data.codec import Codec
+from heedful.data.features import features_of
+from heedful.data.features.side import check_size
 from heedful.data.pairs import Pair, json_source
 from heedful.data.texts import normalise
 from heedful.ensemble import Ensemble
@@ -71,13 +73,16 @@ class Run:
         answers = predictor.predict(pairs, n_best=n_best, batch_size=batch_size, with_alignment=with_alignment)
         return answers if n_best > 1 else [best for best, *_ in answers]
 
-    def as_pair(self, text: str, line: int, *, place: str | None = None) -> Pair:
-        """A line of text as a source: all of it, or its columns where the recipe has tag columns.
+    def as_pair(self, text: str, line: int, *, place: str | None = None, folder: str = "") -> Pair:
+        """A line of text as a source: all of it, or its columns where the recipe has tag columns; the path of a file,
+        from `folder`, where sources are features.
 
         Raises:
-            DataError: the line lacks the columns, or the recipe takes its tags from JSON keys.
+            DataError: the line lacks the columns, the recipe takes its tags from JSON keys, or the file cannot be read.
         """
         data, place = self.recipe.data, place or f"line {line}"
+        if self.codec.source_features is not None:
+            return self._with_features(Pair(text, None, (), line), place, folder)
         text = normalise(text, data.normalisation)
         if not data.tag_columns or not text.strip():
             return Pair(text, None, (), line)
@@ -94,23 +99,34 @@ class Run:
         tags = [tag.strip() for column in columns[1:] for tag in cells[column - 1].split(separator)]
         return Pair(cells[columns[0] - 1], None, tuple(tag for tag in tags if tag), line)
 
-    def as_json_pair(self, text: str, line: int, *, place: str | None = None) -> Pair:
+    def _with_features(self, pair: Pair, place: str, folder: str) -> Pair:
+        side = self.codec.source_features
+        if side is None:
+            return pair
+        features = features_of(pair.source, side.reader, folder=folder, place=place)
+        if features is not None:
+            check_size(features, side.size, f"{place}: {os.path.join(folder, pair.source)}")
+        return pair._replace(features=features)
+
+    def as_json_pair(self, text: str, line: int, *, place: str | None = None, folder: str = "") -> Pair:
         """One JSON line as a source, with the keys that the recipe names; a blank line is a blank source.
 
         Raises:
             DataError: it is no JSON object with these keys.
         """
-        data = self.recipe.data
-        return json_source(
+        data, place = self.recipe.data, place or f"line {line}"
+        pair = json_source(
             text,
             line,
-            place=place or f"line {line}",
+            place=place,
             source_column=data.source_column,
             target_column=data.target_column,
             tag_columns=data.tag_columns,
             tag_separator=data.tag_separator,
             normalisation=data.normalisation,
+            source_is_path=data.source_features is not None,
         )
+        return self._with_features(pair, place, folder)
 
 
 Runs = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]

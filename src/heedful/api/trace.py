@@ -48,6 +48,11 @@ def trace(
     """
     run = loaded(run)
     model = _model(run, attention_temperature, dtype)
+    if run.codec.source_features is not None:
+        raise RunError(
+            f"{run.folder}: a trace begins with the symbols of a text, and the sources of this run are features; "
+            "look and diagnose tell of its attention"
+        )
     pair = _pair(run, source, target)
     encoded = run.codec.encode_source(pair.source, pair.tags)
     notes = _notes(run, pair)

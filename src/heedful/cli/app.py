@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json as json_
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -176,13 +176,23 @@ def average(
 
 @app.command()
 def demo(
-    out: Annotated[str, typer.Option(help="The folder to make for the run.")] = "demo/cmudict",
-    minutes: Annotated[float, typer.Option(help="How long to train.")] = 5.5,
+    task: Annotated[
+        Literal["cmudict", "image"],
+        typer.Argument(help="cmudict: spelling to sound; image: strips of handwritten digits to text."),
+    ] = "cmudict",
+    out: Annotated[
+        str | None, typer.Option(help="The folder to make for the run; demo/TASK by default.", show_default=False)
+    ] = None,
+    minutes: Annotated[
+        float | None, typer.Option(help="How long to train; 5.5 for cmudict, 1.5 for image.", show_default=False)
+    ] = None,
 ) -> None:
-    """Train on the CMU pronouncing dictionary, judge on unseen words, and draw where the model looks."""
+    """Train on data that need no download, judge on what was never seen, and draw where the model looks."""
     from heedful.cli.demo import run_demo
+    from heedful.cli.demo_image import run_image_demo
 
-    run_demo(out, minutes=minutes)
+    run = run_demo if task == "cmudict" else run_image_demo
+    run(out or f"demo/{task}", minutes=minutes or (5.5 if task == "cmudict" else 1.5))
 
 
 @recipes_app.callback()

@@ -18,7 +18,7 @@ Pairs = Annotated[
     str,
     typer.Argument(
         help="A TSV or JSON-lines file (.gz too), two parallel files as SRC,TRG, or a built-in corpus with its "
-        "part if wanted: cmudict, cmudict:test, copy, reverse, dates, numbers.",
+        "part if wanted: cmudict, cmudict:test, copy, reverse, dates, numbers, digits.",
         show_default=False,
     ),
 ]

@@ -53,7 +53,8 @@ def predict_lines(
     )
     answer([])  # an option that makes no sense is refused before anything is read
     with _noted(loaded.codec) as notes, Counter("predicting", shown=not _typed(file)) as progress:
-        for pairs in _chunks(file, loaded, _AHEAD * size):
+        ahead = _AHEAD if loaded.codec.source_features is None else 1  # files are larger than lines
+        for pairs in _chunks(file, loaded, ahead * size):
             answers = answer(pairs, progress=progress)
             for pair, found in zip(pairs, answers, strict=True):
                 notes.add(pair, found)
@@ -133,9 +134,10 @@ def _chunks(file: Path | None, run: Run, most: int) -> Iterator[Sequence[Pair]]:
     name = str(file) if file is not None else "standard input"
     is_json = name.lower().removesuffix(".gz").endswith((".jsonl", ".json"))
     read = run.as_json_pair if is_json else run.as_pair
+    folder = "" if file is None else str(file.parent)
 
     def parse(text: str, number: int) -> Pair:
-        return read(text, number, place=f"{name}:{number}")
+        return read(text, number, place=f"{name}:{number}", folder=folder)
 
     with _opened(file) as stream:
         yield from read_chunks(stream, name, parse, most=most, output=output_descriptor())

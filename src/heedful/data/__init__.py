@@ -9,9 +9,10 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from heedful.data.batches import Batch, Example, Sequences, collate, in_order, plan
+    from heedful.data.batches import Batch, Example, Sequences, collate, in_order, plan, shortened
     from heedful.data.codec import END_LABEL, Codec, Encoded
     from heedful.data.corpora import gold_alignment
+    from heedful.data.features import readers
     from heedful.data.pairs import Corpus, Pair, read_pairs
     from heedful.data.split import held_out
     from heedful.data.texts import NORMALISATIONS, normalise
@@ -20,9 +21,10 @@ if TYPE_CHECKING:
 
 # `split.split` is missing on purpose: the name belongs to the module.
 _HOMES = {
-    "batches": ("Batch", "Example", "Sequences", "collate", "in_order", "plan"),
+    "batches": ("Batch", "Example", "Sequences", "collate", "in_order", "plan", "shortened"),
     "codec": ("END_LABEL", "Codec", "Encoded"),
     "corpora": ("gold_alignment",),
+    "features": ("readers",),
     "pairs": ("Corpus", "Pair", "read_pairs"),
     "split": ("held_out",),
     "texts": ("NORMALISATIONS", "normalise"),
@@ -52,6 +54,8 @@ __all__ = [
     "normalise",
     "plan",
     "read_pairs",
+    "readers",
+    "shortened",
     "tokeniser_from_json",
     "tokenisers",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 from torch import Tensor
@@ -13,6 +13,9 @@ from torch import Tensor
 from heedful.data.codec import Encoded
 from heedful.data.vocabulary import Vocabulary
 from heedful.errors import SizeError
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +33,7 @@ class Sequences(NamedTuple):
     """B sequences, padded to the longest, L."""
 
     tokens: Tensor
-    """(B, L) int64; PAD where there is no token."""
+    """(B, L) int64; PAD where there is no token. Of features (B, L, F) float32; 0 where there is no vector."""
     mask: Tensor
     """(B, L) bool; True = a real token."""
     positions: Tensor
@@ -71,14 +74,32 @@ def _guide(examples: Sequence[Example], source: Sequences, target: Sequences) ->
     return guide / guide.sum(-1, keepdim=True).clamp(min=1.0)
 
 
-def _pad(ids: Sequence[list[int]], positions: Sequence[list[int]]) -> Sequences:
+def _pad(ids: Sequence[list[int] | np.ndarray], positions: Sequence[Sequence[int]]) -> Sequences:
     longest = max(map(len, ids))
     lengths = torch.tensor([len(row) for row in ids])
     return Sequences(
-        tokens=torch.tensor([row + [Vocabulary.PAD] * (longest - len(row)) for row in ids], dtype=torch.int64),
+        tokens=_rows(ids, longest),
         mask=torch.arange(longest) < lengths[:, None],
-        positions=torch.tensor([row + [0] * (longest - len(row)) for row in positions], dtype=torch.int64),
+        positions=torch.tensor([[*row, *[0] * (longest - len(row))] for row in positions], dtype=torch.int64),
     )
+
+
+def _rows(ids: Sequence[list[int] | np.ndarray], longest: int) -> Tensor:
+    """(B, L) ids, or (B, L, F) features."""
+    if not isinstance(ids[0], list):
+        vectors = [torch.as_tensor(row) for row in ids]
+        return torch.nn.utils.rnn.pad_sequence(vectors, batch_first=True)
+    return torch.tensor([[*row, *[Vocabulary.PAD] * (longest - len(row))] for row in ids], dtype=torch.int64)
+
+
+def shortened(source: Sequences, shortening: int) -> Sequences:
+    """Mask and positions as of a memory that has one position for so many of the source; tokens stay.
+
+    The last position may stand for fewer. Padding is behind, so a position is real where the first that it stands for
+    is.
+    """
+    positions = torch.div(source.positions[:, ::shortening] + shortening - 1, shortening, rounding_mode="floor")
+    return source._replace(mask=source.mask[:, ::shortening], positions=positions)
 
 
 def plan(examples: Sequence[Example], *, batch_tokens: int, seed: int, epoch: int, pool: int = 100) -> list[list[int]]:

@@ -6,18 +6,31 @@ import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from heedful.data.features import FeatureSide, NoText, make_reader
 from heedful.data.pairs import Pair
 from heedful.data.tokens import Tokeniser, make_tokeniser, tokeniser_from_json
 from heedful.data.vocabulary import Vocabulary, tag_label
 from heedful.errors import DataError, HeedfulError, RunError
 from heedful.files import write_atomically
 
+if TYPE_CHECKING:
+    import numpy as np
+
 END_LABEL = "∎"
 """What is shown for the end symbol."""
 
 _VERSION = 1
+_NO_VOCABULARY = Vocabulary(tags=(), tokens=())
+
+
+class Grid(NamedTuple):
+    """Where vector j of a source of features lies, j from 0: from ``step * j`` to ``step * j + width``."""
+
+    step: float
+    width: float
+    unit: str
 
 
 class Encoded(NamedTuple):
@@ -25,11 +38,39 @@ class Encoded(NamedTuple):
 
     `ids` are tags, tokens, END. `positions` tell the place 1..n of each token in the text as it was written,
     and are 0 for tags and END. `labels` are what to show.
+
+    Of a source of features `ids` is the array (S, F) float32 of normalised vectors, without an END; `positions` are
+    1..S, and `grid` says where they lie, in place of labels.
     """
 
-    ids: list[int]
-    positions: list[int]
+    ids: list[int] | np.ndarray
+    positions: Sequence[int]
     labels: list[str]
+    grid: Grid | None = None
+
+    def columns(self, shortening: int = 1) -> Columns:
+        """What attention's columns show, where the model makes one source state of so many positions."""
+        if self.grid is None:
+            return Columns(self.labels, self.positions, None)
+        step, width, unit = self.grid
+        size = len(self.ids)
+        firsts = range(0, size, shortening)
+        spans = [(step * first, step * (min(first + shortening, size) - 1) + width) for first in firsts]
+        return Columns([_label(start, unit) for start, _ in spans], range(1, len(spans) + 1), spans)
+
+
+class Columns(NamedTuple):
+    """The columns of an `Alignment`: labels, positions, and for features from where to where each lies."""
+
+    labels: Sequence[str]
+    positions: Sequence[int]
+    spans: list[tuple[float, float]] | None
+
+
+def _label(start: float, unit: str) -> str:
+    """``"0.12 s"``, ``"17 px"``, ``"3"``."""
+    text = f"{start:.2f}" if unit == "s" else f"{start:.4g}" if start < 1000 else f"{start:.0f}"
+    return f"{text} {unit}".rstrip()
 
 
 @dataclass(frozen=True)
@@ -38,6 +79,8 @@ class Codec:
 
     With `reverse_source` the model reads the tokens of the source from last to first (Sutskever et al. 2014);
     tags stay in front and END stays last.
+
+    With `source_features` sources are features, not texts: there are neither source tokens nor tags.
     """
 
     source_tokeniser: Tokeniser
@@ -45,6 +88,7 @@ class Codec:
     source_vocabulary: Vocabulary
     target_vocabulary: Vocabulary
     reverse_source: bool = False
+    source_features: FeatureSide | None = None
 
     @classmethod
     def build(
@@ -58,8 +102,12 @@ class Codec:
         source_max_size: int | None = None,
         target_max_size: int | None = None,
         reverse_source: bool = False,
+        source_features: Mapping[str, Any] | None = None,
     ) -> Codec:
         """Train the tokenisers, each given as (name, options), on `pairs` and count the vocabularies.
+
+        With a reader of features, given by its name and options, their mean and deviation are
+        learned of the sources.
 
         Raises:
             RecipeError: unknown tokeniser or option.
@@ -72,11 +120,20 @@ class Codec:
             if pair.target is None:
                 raise DataError(f"line {pair.line}: expected a pair to learn from, got no target")
             targets.append(pair.target)
+        target_tokeniser = make_tokeniser(*target_tokens)
+        target_tokeniser.train(targets)
+        target_vocabulary = Vocabulary.build(
+            map(target_tokeniser.split, targets),
+            min_count=target_min_count,
+            max_size=target_max_size,
+            always=target_tokeniser.pieces(),
+        )
+        if source_features is not None:
+            side = FeatureSide.of(make_reader(source_features), [(pair.features, pair.line) for pair in pairs])
+            return cls(NoText(), target_tokeniser, _NO_VOCABULARY, target_vocabulary, False, side)
         sources = [pair.source for pair in pairs]
         source_tokeniser = make_tokeniser(*source_tokens)
         source_tokeniser.train(sources)
-        target_tokeniser = make_tokeniser(*target_tokens)
-        target_tokeniser.train(targets)
         source_vocabulary = Vocabulary.build(
             map(source_tokeniser.split, sources),
             tag_lists=[pair.tags for pair in pairs],
@@ -84,13 +141,26 @@ class Codec:
             max_size=source_max_size,
             always=source_tokeniser.pieces(),
         )
-        target_vocabulary = Vocabulary.build(
-            map(target_tokeniser.split, targets),
-            min_count=target_min_count,
-            max_size=target_max_size,
-            always=target_tokeniser.pieces(),
-        )
         return cls(source_tokeniser, target_tokeniser, source_vocabulary, target_vocabulary, reverse_source)
+
+    def source_of(self, pair: Pair) -> Encoded:
+        """The source of a pair as the model gets it: text or features.
+
+        Raises:
+            DataError: it has another number of features than in training.
+        """
+        if self.source_features is None:
+            return self.encode_source(pair.source, pair.tags)
+        assert pair.features is not None
+        values = self.source_features.normalised(pair.features, f"line {pair.line}: {pair.source}")
+        grid = Grid(pair.features.step, pair.features.width, self.source_features.reader.unit)
+        return Encoded(values, range(1, len(values) + 1), [], grid)
+
+    def source_size(self, pair: Pair) -> int:
+        """How many tokens the source of a pair has, or how many vectors of features."""
+        if self.source_features is None:
+            return len(self.source_tokeniser.split(pair.source))
+        return 0 if pair.features is None else len(pair.features.values)
 
     def encode_source(self, text: str, tags: Sequence[str] = ()) -> Encoded:
         """The ids, positions and labels of a source; an unknown tag or token has the id UNKNOWN."""
@@ -132,13 +202,18 @@ class Codec:
 
     def to_json(self) -> dict[str, Any]:
         """The whole codec as JSON values."""
+        target = {
+            "target_tokeniser": self.target_tokeniser.to_json(),
+            "target_vocabulary": self.target_vocabulary.to_json(),
+        }
+        if self.source_features is not None:
+            return {"version": _VERSION, "source_features": self.source_features.to_json(), **target}
         return {
             "version": _VERSION,
             "reverse_source": self.reverse_source,
             "source_tokeniser": self.source_tokeniser.to_json(),
-            "target_tokeniser": self.target_tokeniser.to_json(),
             "source_vocabulary": self.source_vocabulary.to_json(),
-            "target_vocabulary": self.target_vocabulary.to_json(),
+            **target,
         }
 
     @classmethod
@@ -146,11 +221,16 @@ class Codec:
         """The inverse of `to_json`."""
         if values["version"] != _VERSION:
             raise DataError(f"expected version {_VERSION} of the format, got {values['version']!r}")
+        target = tokeniser_from_json(values["target_tokeniser"])
+        vocabulary = Vocabulary.from_json(values["target_vocabulary"])
+        if "source_features" in values:
+            side = FeatureSide.from_json(values["source_features"])
+            return cls(NoText(), target, _NO_VOCABULARY, vocabulary, False, side)
         return cls(
             tokeniser_from_json(values["source_tokeniser"]),
-            tokeniser_from_json(values["target_tokeniser"]),
+            target,
             Vocabulary.from_json(values["source_vocabulary"]),
-            Vocabulary.from_json(values["target_vocabulary"]),
+            vocabulary,
             bool(values["reverse_source"]),
         )
 

@@ -9,12 +9,18 @@ import hashlib
 import random
 import re
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from heedful.errors import DataError, nearest
+
+if TYPE_CHECKING:
+    import numpy as np
 
 Pairs = list[tuple[str, str]]
 
 PARTS = ("train", "dev", "test")
+PICTURES = ("digits",)
+"""Corpora whose sources are pictures; in the pairs are their names."""
 
 _SIZES = {"train": 20_000, "dev": 500, "test": 500}
 _DEV_SHARE, _TEST_SHARE = 0.05, 0.10
@@ -50,6 +56,15 @@ def load(name: str, part: str) -> Pairs:
     if find(f"{name}:{part}") is None:
         raise DataError(f"no such built-in corpus: {name!r}{nearest(name, _corpora)}")
     return _corpora[name](part)
+
+
+def pictures(name: str, part: str) -> dict[str, np.ndarray] | None:
+    """Of a corpus whose sources are pictures each of these by its source; None where sources are texts."""
+    if name not in PICTURES:
+        return None
+    from heedful.data.digits import strips
+
+    return {strip.name: strip.picture for strip in strips(part)}
 
 
 def gold_alignment(name: str, source: str, target: str) -> list[tuple[int, int]]:
@@ -232,3 +247,11 @@ def _number_words(number: int) -> list[str]:
     if number >= 20:
         return [_TENS[number // 10 - 2], *_number_words(number % 10)]
     return [_SMALL[number - 1]] if number else []
+
+
+@_corpus("digits")
+def _digits(part: str) -> Pairs:
+    """Names of pictures of 3 to 7 handwritten digits -> the digits: see `heedful.data.digits`."""
+    from heedful.data.digits import strips
+
+    return [(strip.name, strip.digits) for strip in strips(part)]

@@ -6,21 +6,28 @@ import json
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from heedful.data import corpora
 from heedful.data.lines import BadLine, decode, is_blank, read_lines, without_blank_end
 from heedful.data.texts import Normalisation, normalise
 from heedful.errors import DataError, nearest
 
+if TYPE_CHECKING:
+    from heedful.data.features.reader import Features
+
 
 class Pair(NamedTuple):
-    """A source text with its target. `target` is None only where none was needed; `line` counts from 1."""
+    """A source text with its target. `target` is None only where none was needed; `line` counts from 1.
+
+    Where sources are features, `source` is the path that they were read from.
+    """
 
     source: str
     target: str | None
     tags: tuple[str, ...]
     line: int
+    features: Features | None = None
 
 
 class Corpus(NamedTuple):
@@ -41,6 +48,7 @@ def read_pairs(
     normalisation: Normalisation = "NFC",
     bad_lines: Literal["error", "skip"] = "error",
     need_target: bool = True,
+    source_is_path: bool = False,
 ) -> Corpus:
     """Read pairs from `location`, all of it in memory.
 
@@ -57,6 +65,7 @@ def read_pairs(
         bad_lines: ``"error"`` raises at the first bad line, ``"skip"`` leaves bad lines out and lists them.
         need_target: False is for sources that are to be answered: a line without target is a Pair whose target
             is None, and a blank line or source is a Pair like any other, wherever it stands.
+        source_is_path: sources are names of files, and left in the Unicode form that they have.
 
     Texts are UTF-8 (one BOM at the start is dropped). Only LF and CR LF end a line, and quotes are ordinary
     characters. A text of white space alone (`str.strip` leaves nothing) is blank. Blank lines at the end of a file
@@ -69,7 +78,9 @@ def read_pairs(
     if bad_lines not in ("error", "skip"):
         raise DataError(f"bad_lines: expected 'error' or 'skip', got {bad_lines!r}")
     separator = normalise(tag_separator, normalisation)
-    choice = _Choice(source_column, target_column, tuple(tag_columns), separator, normalisation, need_target)
+    choice = _Choice(
+        source_column, target_column, tuple(tag_columns), separator, normalisation, need_target, source_is_path
+    )
     lines, parse = _open(location, choice)
     pairs: list[Pair] = []
     skipped: list[tuple[int, str]] = []
@@ -97,6 +108,7 @@ def json_source(
     tag_columns: Sequence[int | str] = (),
     tag_separator: str = ";",
     normalisation: Normalisation = "NFC",
+    source_is_path: bool = False,
 ) -> Pair:
     """A source to be answered, from the text of one JSON line: what ``read_pairs(..., need_target=False)`` makes of it.
 
@@ -106,7 +118,7 @@ def json_source(
         DataError: the text is no JSON object with these keys.
     """
     separator = normalise(tag_separator, normalisation)
-    choice = _Choice(source_column, target_column, tuple(tag_columns), separator, normalisation, need_target=False)
+    choice = _Choice(source_column, target_column, tuple(tag_columns), separator, normalisation, False, source_is_path)
     choice.check_keys("JSON lines")
     if not text.strip():
         return Pair("", None, (), line)
@@ -133,6 +145,7 @@ class _Choice:
     separator: str
     normalisation: str
     need_target: bool
+    source_is_path: bool
 
     def __post_init__(self) -> None:
         for column in self.columns():
@@ -189,7 +202,7 @@ class _Choice:
             value.encode("utf-8")
         except UnicodeEncodeError as error:
             raise BadLine(f"expected a text as {side}, got half a surrogate pair at character {error.start}") from None
-        return normalise(value, self.normalisation)
+        return value if self.source_is_path and side == "source" else normalise(value, self.normalisation)
 
 
 class _Missing(BadLine):

@@ -52,8 +52,12 @@ class Units(NamedTuple):
     target: list[list[int]]
 
     @classmethod
-    def of(cls, codec: Codec, pair: Pair) -> Units:
-        return cls(units_of(codec.source_tokeniser, pair.source), units_of(codec.target_tokeniser, pair.target or ""))
+    def of(cls, codec: Codec, pair: Pair, *, shortening: int = 1) -> Units:
+        """`shortening`: how many feature vectors one source state stands for, which links then count."""
+        target = units_of(codec.target_tokeniser, pair.target or "")
+        if codec.source_features is not None:
+            return cls([[place] for place in range(-(-codec.source_size(pair) // shortening))], target)
+        return cls(units_of(codec.source_tokeniser, pair.source), target)
 
 
 def agreement(alignments: Sequence[Alignment], units: Sequence[Units], others: Others) -> dict[str, float]:

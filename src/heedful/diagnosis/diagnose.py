@@ -75,7 +75,7 @@ def _plain(value: Any) -> Any:
 
 def examine(subject: Subject, others: Others, *, temperatures: Sequence[float] = ()) -> Diagnosis:
     """All examinations; `subject` holds the pairs that are to be looked at, and `others` has an entry for each."""
-    units = [Units.of(subject.codec, pair) for pair in subject.pairs]
+    units = [Units.of(subject.codec, pair, shortening=subject.model.shortening) for pair in subject.pairs]
     check(units, [pair.line for pair in subject.pairs], others)
     forced = subject.forced()
     alignments = [prediction.alignment for prediction in forced if prediction.alignment is not None]
@@ -92,7 +92,7 @@ def examine(subject: Subject, others: Others, *, temperatures: Sequence[float] =
     buckets, late = own_answers(
         subject.pairs,
         subject.answered(),
-        source_split=subject.codec.source_tokeniser.split,
+        source_lengths=[subject.codec.source_size(pair) for pair in subject.pairs],
         target_split=subject.codec.target_tokeniser.split,
     )
     numbers |= late

@@ -106,14 +106,13 @@ def own_answers(
     pairs: Sequence[Pair],
     answers: Sequence[Prediction],
     *,
-    source_split: Callable[[str], Tokens],
+    source_lengths: Sequence[int],
     target_split: Callable[[str], Tokens],
 ) -> tuple[list[Bucket], dict[str, float]]:
     """`by_length` and `halves` of greedy answers."""
     targets = [target_split(pair.target or "") for pair in pairs]
     texts = [target_split(answer.text) for answer in answers]
-    lengths = [len(source_split(pair.source)) for pair in pairs]
-    return by_length(lengths, targets, texts), halves(targets, texts, [answer.finished for answer in answers])
+    return by_length(source_lengths, targets, texts), halves(targets, texts, [answer.finished for answer in answers])
 
 
 def losses_by_half(forced: Sequence[Prediction]) -> dict[str, float]:

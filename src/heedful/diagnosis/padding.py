@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import torch
 
 from heedful.attention.interventions import Observed
-from heedful.data.batches import Example, collate
+from heedful.data.batches import Example, collate, shortened
 from heedful.data.codec import Encoded
 from heedful.data.vocabulary import Vocabulary
 from heedful.diagnosis.subject import Subject
@@ -42,7 +43,10 @@ def padding(subject: Subject) -> dict[str, float]:
 
 def _longer(example: Example) -> Example:
     """Twice the source of `example`, and some: so that all others are padded."""
-    ids, positions, labels = example.source
+    ids, positions, labels, grid = example.source
+    if not isinstance(ids, list):
+        double = np.concatenate([ids, ids, ids[:1]])
+        return Example(Encoded(double, range(1, len(double) + 1), labels, grid), example.target, -1)
     words = [(token, label) for token, place, label in zip(ids, positions, labels, strict=True) if place]
     tags = [(token, label) for token, place, label in zip(ids[:-1], positions, labels, strict=False) if not place]
     double = [*tags, *words, *words]
@@ -67,7 +71,8 @@ def _forced(subject: Subject, examples: Sequence[Example]) -> tuple[list[torch.T
         weights = torch.cat(seen, dim=1).unflatten(0, (-1, own.heads))  # (B, heads, T, S)
     lengths = [len(example.target or ()) for example in examples]
     sums = weights.abs().sum(-1)
-    outside = (weights.abs() * ~batch.sources[0].mask[:, None, None, :]).sum(-1)
+    mask = shortened(batch.sources[0], subject.model.shortening).mask
+    outside = (weights.abs() * ~mask[:, None, None, :]).sum(-1)
     shares = torch.where(sums > 0, outside / sums, 0.0).amax(1)
     return (
         [row[:length].cpu() for row, length in zip(logs, lengths, strict=True)],

@@ -12,6 +12,7 @@ import torch
 from heedful.alignment import Alignment
 from heedful.answers import Prediction
 from heedful.data.batches import Example
+from heedful.data.codec import Encoded
 from heedful.data.split import spread
 from heedful.diagnosis import thresholds as at
 from heedful.diagnosis.subject import Subject
@@ -32,20 +33,25 @@ def needed(subject: Subject, forced: Sequence[Prediction], *, seed: int = 1) -> 
     `thresholds.NEEDED` nats, and by more than twice as much as by the replacing of any other source word, needs the
     replaced one. This tells of the word that is *written*, whatever the convention of rows is said to be.
 
+    Of features it is the vectors that one source state stands for that are replaced, by as many neighbours of another
+    source.
+
     Of long pairs only some source words are replaced, at even distances: see `MOST_TOKENS`.
     """
     draw = random.Random(seed)
     examples = subject.examples()
-    known = [token for example in examples for token, place in zip(*example.source[:2], strict=True) if place]
+    shortening = subject.model.shortening
+    words = [_words(example.source, shortening) for example in examples]
+    known = [example.source.ids[word] for example, own in zip(examples, words, strict=True) for word in own]
     changed, about = [], []
-    for example, asked in zip(examples, _asked(examples), strict=True):
-        ids, positions, _ = example.source
-        for column, place in enumerate(positions):
-            others = [token for token in draw.choices(known, k=8) if token != ids[column]]
-            if column in asked and others:
-                source = example.source._replace(ids=[*ids[:column], others[0], *ids[column + 1 :]])
+    for example, own, asked in zip(examples, words, _asked(examples, words), strict=True):
+        ids, positions, *_ = example.source
+        for word in own:
+            others = [other for other in draw.choices(known, k=8) if not np.array_equal(other, ids[word])]
+            if word.start in asked and others:
+                source = example.source._replace(ids=_replaced(ids, word, others[0]))
                 changed.append(Example(source, example.target, len(about)))
-                about.append((example.index, place - 1))
+                about.append((example.index, (positions[word.start] - 1) // shortening))
     falls = [np.zeros((len(example.target or ()) - 1, len(example.source.ids))) for example in examples]
     for batch, members in subject.batches(changed):
         with torch.inference_mode():
@@ -57,10 +63,25 @@ def needed(subject: Subject, forced: Sequence[Prediction], *, seed: int = 1) -> 
     return [_clear(matrix) for matrix in falls]
 
 
-def _asked(examples: Sequence[Example]) -> list[frozenset[int]]:
+def _words(source: Encoded, shortening: int) -> list[slice]:
+    """Where in its ids each of a source's words is, or the vectors that make one source state."""
+    if isinstance(source.ids, list):
+        return [slice(column, column + 1) for column, place in enumerate(source.positions) if place]
+    return [slice(first, first + shortening) for first in range(0, len(source.ids), shortening)]
+
+
+def _replaced(ids: list[int] | np.ndarray, word: slice, other: list[int] | np.ndarray) -> list[int] | np.ndarray:
+    if isinstance(ids, list):
+        return [*ids[: word.start], *other, *ids[word.stop :]]
+    changed = ids.copy()
+    changed[word] = np.resize(other, changed[word].shape)  # a last state may stand for fewer vectors
+    return changed
+
+
+def _asked(examples: Sequence[Example], places: Sequence[Sequence[slice]]) -> list[frozenset[int]]:
     """The columns of each example whose words are replaced. What short pairs leave of their share, longer ones get."""
     sizes = [len(example.source.ids) + len(example.target or ()) for example in examples]
-    words = [[column for column, place in enumerate(example.source.positions) if place] for example in examples]
+    words = [[word.start for word in own] for own in places]
     order = sorted(range(len(examples)), key=lambda number: sizes[number] * len(words[number]))
     found = [frozenset[int]()] * len(examples)
     left = MOST_TOKENS

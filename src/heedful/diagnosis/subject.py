@@ -57,9 +57,7 @@ class Subject:
     def examples(self) -> list[Example]:
         """The pairs as ids; an example's `index` is its place among them."""
         return [
-            Example(
-                self.codec.encode_source(pair.source, pair.tags), self.codec.encode_target(pair.target or ""), index
-            )
+            Example(self.codec.source_of(pair), self.codec.encode_target(pair.target or ""), index)
             for index, pair in enumerate(self.pairs)
         ]
 

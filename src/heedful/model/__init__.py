@@ -4,6 +4,7 @@ from heedful.model.build import build
 from heedful.model.cells import GRU, LSTM, Cell, PaperGRU, cells
 from heedful.model.early import Early
 from heedful.model.encoder import Encoded, Encoder, Recurrent, encoders
+from heedful.model.front import Front, fronts
 from heedful.model.fusion import Fusion, NoAttention, fusions
 from heedful.model.late import Late
 from heedful.model.model import Decoder, Loss, Model
@@ -23,6 +24,7 @@ __all__ = [
     "Early",
     "Encoded",
     "Encoder",
+    "Front",
     "Fusion",
     "Late",
     "Loss",
@@ -45,6 +47,7 @@ __all__ = [
     "cells",
     "encdec2014",
     "encoders",
+    "fronts",
     "fusions",
     "luong2015",
     "readouts",

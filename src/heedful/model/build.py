@@ -13,6 +13,7 @@ from heedful.errors import RecipeError, SizeError
 from heedful.model.blocks import head_size
 from heedful.model.cells import cells
 from heedful.model.encoder import Encoder, encoders
+from heedful.model.front import fronts
 from heedful.model.fusion import Fusion, fusions
 from heedful.model.initialise import initialise
 from heedful.model.model import Decoder, Model
@@ -25,8 +26,10 @@ Spec = str | Mapping[str, Any]
 
 def build(
     *,
-    source_vocabulary_size: int,
+    source_vocabulary_size: int | None = None,
+    source_features_size: int | None = None,
     target_vocabulary_size: int,
+    front: Spec = "linear",
     embedding_size: int = 128,
     cell: str = "gru",
     encoder: Spec = "recurrent",
@@ -54,8 +57,10 @@ def build(
     Whoever overwrites its weights at once gives None for `initialisation`, since orthogonal matrices take time.
 
     Args:
-        source_vocabulary_size: number of source symbols.
+        source_vocabulary_size: number of source symbols; or, where sources are features:
+        source_features_size: F, of each vector.
         target_vocabulary_size: number of target symbols.
+        front: what makes vectors of size E of features, and perhaps fewer; not used for symbols.
         embedding_size: E, of both sides.
         cell: of recurrent encoders and decoders: gru, lstm or paper_gru.
         encoder: what reads the source.
@@ -84,14 +89,16 @@ def build(
         RecipeError: an unknown name or option, or a count out of range.
         SizeError: two parts do not fit.
     """
-    vocabularies, depths = (source_vocabulary_size, target_vocabulary_size), (encoder_layers, decoder_layers)
-    _check_counts(*vocabularies, embedding_size, encoder_size, decoder_size, *depths)
+    if (source_vocabulary_size is None) == (source_features_size is None):
+        raise SizeError("expected source_vocabulary_size or source_features_size: sources are symbols or features")
+    source_size, depths = source_vocabulary_size or source_features_size or 0, (encoder_layers, decoder_layers)
+    _check_counts(source_size, target_vocabulary_size, embedding_size, encoder_size, decoder_size, *depths)
     if zero_start and tied_embeddings:
         raise RecipeError("zero_start and tied_embeddings exclude each other: the output layer would train the zeros")
     kind = cells[cell]
-    reads = {"embedding": nn.Embedding(source_vocabulary_size, embedding_size), "embedding_size": embedding_size}
+    reads = {"embedding": _read_by(front, source_size, embedding_size, symbols=source_features_size is None)}
     states = {"cell": kind, "hidden_size": encoder_size, "layers": encoder_layers, "bidirectional": bidirectional}
-    reader = _part(encoders, encoder, {**reads, **states, "dropout": dropout})
+    reader = _part(encoders, encoder, {**reads, "embedding_size": embedding_size, **states, "dropout": dropout})
     layers = {"cell": kind, "hidden_size": decoder_size, "layers": decoder_layers}
     sizes = {"embedding_size": embedding_size, "value_size": reader.value_size, "dropout": dropout}
     attention = {"score": score, "scope": scope, "normaliser": normaliser, "heads": heads}
@@ -132,6 +139,13 @@ def split_spec(spec: Spec) -> tuple[str, dict[str, Any]]:
 def _part(registry: Any, spec: Spec, context: Mapping[str, Any]) -> Any:
     name, options = split_spec(spec)
     return registry.build(name, options, context)
+
+
+def _read_by(front: Spec, source_size: int, embedding_size: int, *, symbols: bool) -> nn.Module:
+    """What an encoder reads by: an embedding of symbols, or a front for features."""
+    if symbols:
+        return nn.Embedding(source_size, embedding_size)
+    return _part(fronts, front, {"features_size": source_size, "embedding_size": embedding_size})
 
 
 def _fusion(spec: Spec, attention: Mapping[str, Any], *, layers: dict[str, Any], sizes: dict[str, Any]) -> Fusion:
@@ -177,7 +191,7 @@ def _start(spec: Spec | None, fusion: Fusion, context: Mapping[str, Any]) -> Sta
 
 
 _MOST = {
-    "source_vocabulary_size": 100_000_000,
+    "source_vocabulary_size (or source_features_size)": 100_000_000,
     "target_vocabulary_size": 100_000_000,
     "embedding_size": 1_000_000,
     "encoder_size": 1_000_000,

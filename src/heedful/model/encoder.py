@@ -45,6 +45,11 @@ class Encoder(nn.Module, ABC):
         self.value_size = value_size
         self.state = state
 
+    @property
+    def shortening(self) -> int:
+        """How many source positions one source state stands for: S' = ceil(S / shortening)."""
+        return getattr(self.embedding, "shortening", 1)
+
     @abstractmethod
     def forward(self, source: Tensor, mask: Tensor, positions: Tensor) -> Encoded:
         """source (B, S) int64 tokens or (B, S, F) features, mask (B, S) bool, positions (B, S) int64."""

@@ -137,6 +137,11 @@ class Model(nn.Module):
         return self.attention
 
     @property
+    def shortening(self) -> int:
+        """How many source positions a column of the weights stands for: a front may make one of several."""
+        return self.encoder.shortening
+
+    @property
     def has_attention(self) -> bool:
         """Whether there are weights to look at."""
         return self.attention is not None

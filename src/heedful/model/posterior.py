@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from heedful.attention import Global, dense
+from heedful.attention import Global, Memory, dense
 from heedful.attention.normalisers import Normaliser
 from heedful.tensors import map_tensors
 
@@ -57,7 +57,8 @@ def posterior(model: Model, batch: Batch, inputs: Tensor) -> Tensor:
         Global()
     )  # the prior has what a scope says; the copy looks at h_j alone, not a share of it
     memory, state = model.begin(batch.sources[0])
-    count = min(CANDIDATES, batch.sources[0].tokens.shape[1])
+    assert isinstance(memory, Memory)
+    count = min(CANDIDATES, memory.mask.shape[1])
 
     def wide(tensor: Tensor) -> Tensor:  # a hypothesis for each candidate
         return tensor.expand(tensor.shape[0], count, *tensor.shape[2:])

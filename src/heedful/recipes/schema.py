@@ -72,6 +72,7 @@ class DataRecipe(_Table):
     tag_separator: str = Field(default=";", min_length=1)
     normalisation: Literal["NFC", "NFD", "NFKC", "NFKD", "none"] = "NFC"
     bad_lines: Literal["error", "skip"] = "error"
+    source_features: Annotated[PartRecipe | None, BeforeValidator(_as_table), NoneIsAWord] = None
     source_tokens: Part = Field(default="characters")  # pyright: ignore[reportAssignmentType]
     target_tokens: Part = Field(default="characters")  # pyright: ignore[reportAssignmentType]
     source_min_count: PositiveInt = 1
@@ -82,10 +83,20 @@ class DataRecipe(_Table):
     max_length: Annotated[PositiveInt | None, NoneIsAWord] = None
     dev_share: Share = 0.05
 
+    @model_validator(mode="after")
+    def _fits_together(self) -> DataRecipe:
+        if self.source_features is not None:
+            if self.tag_columns:
+                raise ValueError("data.tag_columns are of no use with data.source_features: features have no tags")
+            if self.reverse_source:
+                raise ValueError("data.reverse_source is of no use with data.source_features: it reverses tokens")
+        return self
+
 
 class ModelRecipe(_Table):
-    """The arguments of `heedful.model.build`, less the vocabularies' sizes."""
+    """The arguments of `heedful.model.build`, less the sizes of vocabularies and features."""
 
+    front: Part = Field(default="linear")  # pyright: ignore[reportAssignmentType]
     embedding_size: Size = 128
     cell: str = "gru"
     encoder: Part = Field(default="recurrent")  # pyright: ignore[reportAssignmentType]

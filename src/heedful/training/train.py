@@ -13,6 +13,7 @@ import torch
 
 from heedful.data.batches import Example
 from heedful.data.codec import Codec
+from heedful.data.features import check_texts, make_reader, with_features
 from heedful.data.pairs import Corpus, Pair, read_pairs
 from heedful.data.split import split, spread
 from heedful.errors import DataError, RecipeError, RunError
@@ -55,7 +56,7 @@ def train(
     if not accelerator.is_main_process:
         reporter = Silent()
     corpus = _corpus(pairs, recipe.data, reporter)
-    guide = None if links is None else Guide.read(links, corpus, precision=recipe.train.precision)
+    guide = None if links is None else _guide(links, corpus, recipe)
     train_pairs, dev_pairs = _parts(corpus, dev, recipe.data, reporter)
     train_pairs = _short_enough(train_pairs, recipe.data, reporter)
     codec = described.codec if described else make_codec(train_pairs, recipe.data)
@@ -83,6 +84,12 @@ def train(
     accelerator.wait_for_everyone()
     accelerator.end_training()  # several processes part in order; one that just left would abort the others
     return Path(out)
+
+
+def _guide(links: str | os.PathLike[str], corpus: Corpus, recipe: Recipe) -> Guide:
+    if recipe.data.source_features is not None:
+        raise RecipeError("links guide attention to words, and where data.source_features is set a source has none")
+    return Guide.read(links, corpus, precision=recipe.train.precision)
 
 
 def _loop(
@@ -117,8 +124,8 @@ def _loop(
 
 
 def read(pairs: str | os.PathLike[str], data: DataRecipe, *, need_target: bool = True) -> Corpus:
-    """`pairs` as the recipe says that its columns are to be read."""
-    return read_pairs(
+    """`pairs` as the recipe says that its columns, and the files that they name, are to be read."""
+    corpus = read_pairs(
         pairs,
         source_column=data.source_column,
         target_column=data.target_column,
@@ -127,7 +134,12 @@ def read(pairs: str | os.PathLike[str], data: DataRecipe, *, need_target: bool =
         normalisation=data.normalisation,
         bad_lines=data.bad_lines,
         need_target=need_target,
+        source_is_path=data.source_features is not None,
     )
+    if data.source_features is None:
+        check_texts(corpus)
+        return corpus
+    return with_features(corpus, make_reader(data.source_features.model_dump()), bad_lines=data.bad_lines)
 
 
 def make_codec(pairs: Sequence[Pair], data: DataRecipe) -> Codec:
@@ -146,13 +158,14 @@ def make_codec(pairs: Sequence[Pair], data: DataRecipe) -> Codec:
         source_max_size=data.source_max_size,
         target_max_size=data.target_max_size,
         reverse_source=data.reverse_source,
+        source_features=None if data.source_features is None else data.source_features.model_dump(),
     )
 
 
 def encode(pairs: Sequence[Pair], codec: Codec) -> list[Example]:
-    """Ids of both sides."""
+    """Ids of both sides, or the features of the source."""
     return [
-        Example(codec.encode_source(pair.source, pair.tags), codec.encode_target(pair.target or ""), index)
+        Example(codec.source_of(pair), codec.encode_target(pair.target or ""), index)
         for index, pair in enumerate(pairs)
     ]
 
@@ -162,6 +175,8 @@ def digest(values: Iterable[Sequence[Any]]) -> str:
     total = hashlib.sha256()
     for value in values:
         total.update(repr(value[:3] if isinstance(value, Pair) else value).encode("utf-8"))
+        if isinstance(value, Pair) and value.features is not None:  # of the same name, but perhaps not the same file
+            total.update(repr(value.features[1:]).encode("ascii") + value.features.values.tobytes())
     return total.hexdigest()
 
 
@@ -189,15 +204,15 @@ def _parts(
 
 
 def _short_enough(pairs: Sequence[Pair], data: DataRecipe, reporter: Reporter) -> Sequence[Pair]:
-    """Pairs with at most `max_length` tokens on either side, as a tokeniser that learned from all of them cuts them."""
+    """Pairs with at most `max_length` tokens on either side, as a tokeniser that learned from all of them cuts them; of
+    features so many vectors."""
     if data.max_length is None:
         return pairs
     codec = make_codec(pairs, data)
     limit = data.max_length
 
     def fits(pair: Pair) -> bool:
-        source = codec.source_tokeniser.split(pair.source)
-        return max(len(source), len(codec.target_tokeniser.split(pair.target or ""))) <= limit
+        return max(codec.source_size(pair), len(codec.target_tokeniser.split(pair.target or ""))) <= limit
 
     short = [pair for pair in pairs if fits(pair)]
     if not short:
@@ -212,18 +227,19 @@ def _short_enough(pairs: Sequence[Pair], data: DataRecipe, reporter: Reporter) -
 
 
 def _report_sizes(train: Sequence[Pair], dev: Sequence[Pair], codec: Codec, reporter: Reporter) -> None:
+    side = codec.source_features
+    source = f"{len(codec.source_vocabulary):,} source" if side is None else f"{side.size:,} features of a source"
     reporter.message(
         f"{len(train):,} pairs to train on, {len(dev):,} for development; "
-        f"{len(codec.source_vocabulary):,} source and {len(codec.target_vocabulary):,} target symbols"
+        f"{source} and {len(codec.target_vocabulary):,} target symbols"
     )
-    for name, vocabulary, tokens in (
-        ("source", codec.source_vocabulary, [codec.source_tokeniser.split(pair.source) for pair in dev]),
-        (
-            "target",
-            codec.target_vocabulary,
-            [codec.target_tokeniser.split(pair.target or "") for pair in dev],
-        ),
-    ):
+    texts = [
+        ("target", codec.target_vocabulary, [codec.target_tokeniser.split(pair.target or "") for pair in dev]),
+    ]
+    if side is None:
+        split = codec.source_tokeniser.split
+        texts.insert(0, ("source", codec.source_vocabulary, [split(pair.source) for pair in dev]))
+    for name, vocabulary, tokens in texts:
         total = sum(map(len, tokens))
         unknown = [token for row in tokens for token in vocabulary.unknown(row)]
         if unknown:

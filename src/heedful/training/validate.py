@@ -74,7 +74,7 @@ class Validator:
     def _loss(self, model: Model) -> float:
         codec = self.codec
         examples = [
-            Example(codec.encode_source(pair.source, pair.tags), codec.encode_target(pair.target or ""), index)
+            Example(codec.source_of(pair), codec.encode_target(pair.target or ""), index)
             for index, pair in enumerate(self.pairs)
         ]
         device = next(model.parameters()).device
