@@ -37,7 +37,6 @@ CONFIGURATIONS: list[dict[str, Any]] = [
         "decoder_layers": 2,
         "cell": "lstm",
         "scope": "local_p",
-        "normaliser": "sparsemax",
     },
     {
         **FUSIONS["late"],
