@@ -30,7 +30,6 @@ CONFIGURATIONS: list[dict[str, Any]] = [
     {**FUSIONS["late_wide"], "cell": "lstm", "decoder_layers": 3, "start": "learned_mean", "zero_start": True},
     {**FUSIONS["early"], "cell": "gru", "heads": 11, "scope": "causal", "readout": "state", **ASKING},
     {**FUSIONS["late_feeding"], "cell": "lstm", "heads": 2, "decoder_size": 14, "scope": "local_p", "score": "general"},
-    {**TRANSFORMER, "cell": "gru", "heads": 2, "score": "scaled_dot"},
     {
         "fusion": {"name": "transformer", "heads": 7, "norm": "after", "positions": "learned"},
         "decoder_size": 14,
@@ -38,6 +37,7 @@ CONFIGURATIONS: list[dict[str, Any]] = [
         "cell": "lstm",
         "scope": "local_p",
     },
+    {**TRANSFORMER, "cell": "gru", "heads": 2, "score": "scaled_dot"},
     {
         **FUSIONS["late"],
         "cell": "gru",
