@@ -152,8 +152,10 @@ def test_nobody_asks_for_alignments_that_nobody_reads(monkeypatch):
     assert subject.forced(with_alignment=False) == [replace(one, alignment=None) for one in forced]
 
 
-@pytest.mark.parametrize("fusion", ["early", "late", {"name": "late", "input_feeding": True}])
-@pytest.mark.parametrize("options", [{}, {"cell": "lstm", "decoder_layers": 2, "score": "dot", "decoder_size": 14}])
+@pytest.mark.parametrize("fusion", ["early", "late", {"name": "late", "input_feeding": True}, "transformer"])
+@pytest.mark.parametrize(
+    "options", [{}, {"heads": 11}, {"cell": "lstm", "decoder_layers": 2, "score": "dot", "decoder_size": 14}]
+)
 def test_gradients_by_finite_differences(fusion, options, monkeypatch):
     """Of a sentence's loss along a random direction, the same at every step: a normaliser adds it to what it gets, or
     gives."""
