@@ -8,7 +8,7 @@ import torch
 from diagnosis import planted
 from heedful.attention import Softmax
 from heedful.attention.interventions import Shuffled
-from heedful.diagnosis.experiments import _about_words, _spread, gain_over_other_context, gains, inside
+from heedful.diagnosis.experiments import _about_words, _norm, _spread, gain_over_other_context, gains, inside
 from heedful.diagnosis.padding import padding
 from heedful.model import Model
 from model.cases import make
@@ -97,3 +97,9 @@ def test_nothing_comes_by_a_first_state_where_there_is_none():
     assert found["gradient_state"] == 0.0
     assert found["context_share"] == 1.0
     assert min(found[f"gradient_{name}"] for name in ("scores", "weights", "context")) > 1e-3
+
+
+def test_a_sentence_s_norm_is_over_all_of_its_heads():
+    gradients = [torch.arange(1.0, 7.0)[:, None, None].expand(6, 2, 5)] * 3  # two sentences of three heads; three calls
+    expected = [(30 * (1 + 4 + 9)) ** 0.5, (30 * (16 + 25 + 36)) ** 0.5]
+    assert _norm(gradients, 2).tolist() == pytest.approx(expected)

@@ -113,6 +113,13 @@ def test_contexts_are_projected_where_that_pays():
     assert memory.values.shape[-1] == 122
 
 
+def test_heads_are_not_projected_ahead():
+    """Between their values and W c stands a matrix of their own."""
+    model = make(fusion="early", heads=2, decoder_size=168)  # of so few positions, 84 numbers each
+    assert not is_projected(model)
+    check_steps(model)
+
+
 def test_every_member_of_an_ensemble_computes_ahead():
     members = [make(fusion="early", seed=1), make(**FUSIONS["late_feeding"], seed=2)]
     _, states = Ensemble(members).begin(SOURCE, hypotheses=K)
