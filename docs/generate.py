@@ -17,8 +17,8 @@ from typing import Any
 
 from heedful.attention import normalisers, scopes, scores
 from heedful.cli.commands import app
-from heedful.data import tokenisers
-from heedful.model import build, cells, encoders, fusions, readouts, starts
+from heedful.data import readers, tokenisers
+from heedful.model import build, cells, encoders, fronts, fusions, readouts, starts
 from heedful.model.initialise import initialisations
 from heedful.options import option_types
 from heedful.recipes import Recipe, built_in
@@ -76,6 +76,8 @@ AXES = (
     ("Cells", "model.cell", cells, ("input_size", "hidden_size")),
     ("Starts", "model.start", starts, (*_LAYERS, "encoder")),
     ("Readouts", "model.readout", readouts, ("fusion", "embedding_size", "hidden_size")),
+    ("Fronts", "model.front", fronts, ("features_size", "embedding_size")),
+    ("Readers of features", "data.source_features", readers, ()),
     ("Tokenisers", "data.source_tokens, data.target_tokens", tokenisers, ()),
 )
 
@@ -127,6 +129,7 @@ def _options(part: type, given: tuple[str, ...]) -> str:
 # ---------------------------------------------------------------- recipes.md
 
 MEANINGS: dict[str, str] = {
+    "data.source_features": "what reads the files that sources name, where they are no texts: see [features.md](features.md)",
     "data.source_column": "column of the source, from 1; in JSON lines a key",
     "data.target_column": "column of the target, likewise",
     "data.tag_columns": "columns (keys) of tags; JSON lines without it use the key `tags`",
