@@ -129,7 +129,7 @@ def _options(part: type, given: tuple[str, ...]) -> str:
 # ---------------------------------------------------------------- recipes.md
 
 MEANINGS: dict[str, str] = {
-    "data.source_features": "what reads the files that sources name, where they are no texts: see [features.md](features.md)",
+    "data.source_features": "what reads the files that sources name, where they are no texts: see features.md",
     "data.source_column": "column of the source, from 1; in JSON lines a key",
     "data.target_column": "column of the target, likewise",
     "data.tag_columns": "columns (keys) of tags; JSON lines without it use the key `tags`",
