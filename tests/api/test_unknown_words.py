@@ -46,7 +46,7 @@ def replaced(
     weights = torch.tensor([[row.get(label, 0.0) for label in source.labels] for row in looked])
     ids = [UNKNOWN if word is None else codec.target_vocabulary.ids([word])[0] for word in written]
     assert len(looked) == len(ids) + finished
-    answers = Answers(codec, convention, True, dictionary or {})
+    answers = Answers(codec, convention, 1, True, dictionary or {})
     padded = torch.cat([weights, torch.full((len(looked), 3), 9.0)], dim=1)  # beside a longer sentence
     hypothesis = Hypothesis(ids, -1.0, -3.0, [-0.5] * len(looked), padded, finished)
     return answers.prediction(Example(source, None, 0), hypothesis, with_alignment=True)
