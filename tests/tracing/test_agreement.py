@@ -20,7 +20,7 @@ from heedful.data.vocabulary import Vocabulary
 from heedful.model import Late, Maxout, Model, PaperGRU, bahdanau2015, cells, encdec2014, luong2015, readouts, starts
 from heedful.model.cells import GRU, LSTM
 from heedful.tracing import Trace, collect, follow
-from model.cases import FUSIONS, SIZES, make, randomise
+from model.cases import ATTENTIONS, FUSIONS, SIZES, make, name_of, randomise
 from search.models import CONFIGURATIONS, PRODUCT, every, product
 
 from .cases import REVERSED, SOURCE, SYMBOLS, trace_of, traced
@@ -91,6 +91,12 @@ def test_every_part(number, step):
 @product
 def test_all_combinations(number):
     check(traced(step=1 + number % 5, source=REVERSED if number % 2 else SOURCE, **PRODUCT[number]))
+
+
+@pytest.mark.parametrize("options", ATTENTIONS, ids=name_of)
+@pytest.mark.parametrize("heads", [1, 2])
+def test_every_attention_of_a_decoder_without_recurrence(options, heads):
+    check(traced(**{**options, "fusion": "transformer", "heads": heads, "decoder_size": 14}, decoder_layers=2))
 
 
 @pytest.mark.parametrize("start", starts.names())

@@ -183,7 +183,9 @@ def _attention(parts: Mapping[str, Any], letters: Letters) -> dict[str, Descript
 
 def _window(parts: Mapping[str, Any]) -> str:
     said = []
-    if parts["scope"] != "global":
+    if parts["scope"] == "causal":
+        said.append("1 for words with place <= t")
+    elif parts["scope"] != "global":
         said.append(f"1 for words with |place - p_t| <= D = {parts.get('window')}")
     if parts["score"] == "location":
         said.append("1 for words that W_a has a row for")

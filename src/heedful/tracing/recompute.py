@@ -216,6 +216,8 @@ def _scope(parts: Parts, s: Array, places: Array, values: Values, weights: Value
     reach = words & (places <= len(weights["W_a"])) if parts["score"] == "location" else np.ones(len(places), bool)
     if scope == "global":
         return {"window": reach.astype(float)}
+    if scope == "causal":
+        return {"window": (reach & words & (places <= parts["step"])).astype(float)}
     if scope not in ("local_m", "local_p"):
         return found
     D, p_t = parts["window"], values["centre"]
