@@ -59,15 +59,18 @@ class Picture:
         assert self.end is not None
         return self.end
 
-    def levels(self) -> np.ndarray:
-        """(F, N) from 0 to 1: what is shown.
+    def shown_range(self) -> tuple[float, float]:
+        """The values that are shown as the least and the largest.
 
         Of a spectrogram the lowest twentieth is not told apart: the logarithm of silence is far below all else.
         """
         low = np.percentile(self.values, 5) if self.kind == "spectrogram" else self.values.min()
         high = self.values.max()
-        if high <= low:
-            low = self.values.min()
+        return float(low if low < high else self.values.min()), float(high)
+
+    def levels(self) -> np.ndarray:
+        """(F, N) from 0 to 1: what is shown."""
+        low, high = self.shown_range()
         return np.clip((self.values - low) / (high - low), 0, 1) if high > low else np.zeros_like(self.values)
 
     def cells(self, alignment: Alignment) -> list[tuple[float, float]]:
