@@ -19,8 +19,8 @@ Each of ``maps`` is ``{"caption", "text", "score", "source", "positions", "targe
 `heedful.plots.packing`; ``peaks`` a column for each row, or -1; ``measures`` in the order of the names, null where a
 measure is not defined. Where there is a picture of the source, ``spans`` from where to where columns lie, or null, and
 ``picture``: ``{"kind", "end", "unit", "frequencies", "shape", "range", "levels", "shown", "cells"}``: its values, from
-the least to the largest of ``range``, packed in ``levels``; which of those are shown as the least and the largest; and from
-where to where each column of the weights is drawn, as shares of the width.
+the least to the largest of ``range``, packed in ``levels``; which of those are shown as the least and the largest;
+and from where to where each column of the weights is drawn, as shares of the width.
 """
 
 from __future__ import annotations
