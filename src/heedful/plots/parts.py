@@ -32,7 +32,7 @@ def colour_map(colours: Theme) -> ListedColormap:
 
 def colour_bar(figure: Figure, drawn: ScalarMappable, box: tuple[float, float, float, float], colours: Theme) -> None:
     """Beside the maps; `drawn` is one of them."""
-    top = drawn.norm.vmax
+    _, top = drawn.get_clim()
     assert top is not None
     bar = figure.colorbar(drawn, cax=figure.add_axes(box), ticks=[0, top / 2, top], format=None if top == 1 else "%.2g")
     bar.ax.tick_params(labelsize=7, length=2, width=0.4, color=colours.ink, labelcolor=colours.ink)
