@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import numpy as np
+from typing import TYPE_CHECKING
 
 from heedful.data.features import Features, Reader
 from heedful.data.features.audio import Audio
 from heedful.data.features.image import Image
 from heedful.plots.picture import Picture
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 def picture_of(features: Features | None, reader: Reader) -> Picture | None:
@@ -26,6 +29,8 @@ def picture_of(features: Features | None, reader: Reader) -> Picture | None:
 
 def _image(values: np.ndarray, reader: Image) -> np.ndarray:
     """(height, columns): patches overlap where they are wider than the stride."""
+    import numpy as np
+
     patches = values.reshape(len(values), reader.width, reader.height)
     starts = patches[:-1, : reader.stride].reshape(-1, reader.height)
     return np.concatenate([starts, patches[-1]]).T

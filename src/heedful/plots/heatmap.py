@@ -20,7 +20,7 @@ from heedful.files import replace_atomically
 from heedful.plots import under
 from heedful.plots.colours import Theme, theme_of
 from heedful.plots.over import overlays
-from heedful.plots.parts import colour_bar, colour_map, families_of, mark, warn_of
+from heedful.plots.parts import check_not_empty, colour_bar, colour_map, families_of, mark, warn_of
 from heedful.plots.picture import Picture
 from heedful.plots.sizes import TITLE_SIZE, edges, fits, font_size, measure
 
@@ -191,7 +191,7 @@ def _resolution(figure: Figure) -> float:
 
 def _cell_of(axes: Axes, alignment: Alignment) -> float:
     """The size in inches that a cell will have in `axes`."""
-    _check_not_empty(alignment)
+    check_not_empty(alignment)
     rows, columns = alignment.weights.shape
     figure = axes.get_figure(root=True)
     assert figure is not None
@@ -209,7 +209,7 @@ def _page(
     from matplotlib.figure import Figure
 
     for alignment in alignments:
-        _check_not_empty(alignment)
+        check_not_empty(alignment)
     panels = [measure(alignment, title) for alignment, title in zip(alignments, titles, strict=True)]
     columns = min(columns, len(panels))
     across = [panels[column::columns] for column in range(columns)]
@@ -274,11 +274,6 @@ def _label(
     axes.set_ylabel("target", fontsize=9, color=colours.faint)
     if title is not None:
         axes.set_title(shown(title), fontsize=TITLE_SIZE, color=colours.ink, **plain)
-
-
-def _check_not_empty(alignment: Alignment) -> None:
-    if not alignment.weights.size:
-        raise SizeError(f"heat map: expected at least one row and one column, got {alignment.weights.shape}")
 
 
 def _check_not_too_large(alignment: Alignment, path: str | os.PathLike[str]) -> None:

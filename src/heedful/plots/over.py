@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from heedful.alignment import Alignment
@@ -13,6 +14,8 @@ from heedful.plots.picture import Picture
 from heedful.plots.sizes import TITLE_SIZE, label_width
 
 if TYPE_CHECKING:
+    import numpy as np
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 MOST_PANELS = 12
@@ -56,18 +59,7 @@ def overlays(
     for row, label in enumerate(alignment.row_labels()):
         bottom = height - top - row * (body + _LINE) - body
         axes = figure.add_axes((left / whole, bottom / height, width / whole, body / height))
-        extent = (0.0, picture.length, high - 0.5, -0.5)
-        axes.imshow(
-            picture.levels(), cmap="gray", vmin=0, vmax=1, aspect="auto", extent=extent, interpolation="nearest"
-        )
-        axes.grid(False)
-        axes.axis("off")
-        most = alignment.weights[row].max()
-        shares = alignment.weights[row] / most if most > 0 else alignment.weights[row]
-        for (start, end), share in zip(picture.cells(alignment), shares, strict=True):
-            if share > 1 / 255:
-                axes.axvspan(start, end, color=MARK, alpha=_STRONGEST * float(share), linewidth=0)
-        axes.set(xlim=(0, picture.length), ylim=(high - 0.5, -0.5))
+        most = _panel(axes, picture, alignment.weights[row], picture.cells(alignment))
         edge = {"transform": axes.transAxes, "va": "center"}
         axes.text(-0.1 / width, 0.5, shown(label), ha="right", fontsize=10, color=colours.ink, **edge, **plain)
         axes.text(1 + 0.1 / width, 0.5, f"{most:.2f}", ha="left", fontsize=8, color=colours.faint, **edge)
@@ -77,3 +69,19 @@ def overlays(
             fontsize=TITLE_SIZE, color=colours.ink, **plain,
         )  # fmt: skip
     return figure, missing
+
+
+def _panel(axes: Axes, picture: Picture, weights: np.ndarray, cells: Sequence[tuple[float, float]]) -> float:
+    """The picture under the tint of one row; its largest weight."""
+    high = len(picture.values)
+    extent = (0.0, picture.length, high - 0.5, -0.5)
+    axes.imshow(picture.levels(), cmap="gray", vmin=0, vmax=1, aspect="auto", extent=extent, interpolation="nearest")
+    axes.grid(False)
+    axes.axis("off")
+    most = weights.max()
+    shares = weights / most if most > 0 else weights
+    for (start, end), share in zip(cells, shares, strict=True):
+        if share > 1 / 255:
+            axes.axvspan(start, end, color=MARK, alpha=_STRONGEST * float(share), linewidth=0)
+    axes.set(xlim=(0, picture.length), ylim=(high - 0.5, -0.5))
+    return float(most)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from heedful.alignment import Alignment
 from heedful.alignment.labels import shown
+from heedful.errors import SizeError
 from heedful.plots.colours import MARK, Theme, ramp
 from heedful.plots.fonts import families_for
 
@@ -55,6 +56,12 @@ def mark(axes: Axes, peaks: Sequence[tuple[int, int]], middles: Sequence[float],
         markeredgecolor=edge,
         markeredgewidth=size * 0.15,
     )
+
+
+def check_not_empty(alignment: Alignment) -> None:
+    """Refuse what has no row or no column to draw."""
+    if not alignment.weights.size:
+        raise SizeError(f"heat map: expected at least one row and one column, got {alignment.weights.shape}")
 
 
 def families_of(alignments: Sequence[Alignment], titles: Sequence[str | None]) -> tuple[list[str], str]:

@@ -14,7 +14,7 @@ from heedful.alignment import Alignment
 from heedful.alignment.labels import shown
 from heedful.errors import SizeError
 from heedful.plots.colours import Theme, theme_of
-from heedful.plots.parts import colour_bar, colour_map, families_of, mark
+from heedful.plots.parts import check_not_empty, colour_bar, colour_map, families_of, mark
 from heedful.plots.picture import Picture
 from heedful.plots.sizes import TITLE_SIZE, font_size, label_width
 
@@ -114,9 +114,8 @@ def largest(alignments: Sequence[Alignment]) -> float:
 
 
 def _check(alignment: Alignment) -> None:
-    rows, columns = alignment.weights.shape
-    if not rows or not columns:
-        raise SizeError(f"heat map: expected at least one row and one column, got {(rows, columns)}")
+    check_not_empty(alignment)
+    rows = len(alignment.target)
     if rows > MOST_ROWS:
         raise SizeError(
             f"heat map: under a picture there are at most {MOST_ROWS} rows, got {rows:,}; write a report (.html)"
