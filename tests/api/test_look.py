@@ -260,7 +260,7 @@ def test_a_picture_holds_24_maps(look, pairs, tmp_path, suffix, monkeypatch):
     monkeypatch.setattr(
         sys.modules["heedful.api.look"],
         "save_many",
-        lambda maps, path, *, titles, columns, theme: drawn.append((len(maps), titles, columns, theme)),
+        lambda maps, path, *, titles, columns, theme, pictures: drawn.append((len(maps), titles, columns, theme)),
     )
     told: list[str] = []
     out = tmp_path / f"page{suffix}"

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from heedful.alignment import Alignment, measure
-from heedful.plots import Entry, Map, Report, save_report
+from heedful.plots import Entry, Map, Picture, Report, save_report
 from heedful.plots.colours import THEMES, ramp
 from heedful.plots.report import entropies
 
@@ -442,3 +442,32 @@ def test_the_theme_that_was_asked_for(opened: Open, tmp_path: Path) -> None:
     with opened(tmp_path / "dark.html", color_scheme="light") as page:
         assert page.locator("#theme").input_value() == "dark"
         assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(14, 17, 22)"
+
+
+def test_picture_stands_over_its_columns(opened: Open) -> None:
+    """Three columns of weights over four of an image: the first is about two of them."""
+    image = Picture(np.array([[1.0, 1.0, 0.0, 1.0]]), "image")
+    alignment = Alignment.of(["a", "b", "c"], ["A"], [[0.5, 0.25, 0.25]], source_spans=[(0, 2), (2, 3), (3, 4)])
+    with opened(report(Entry(1, "x", "A", (Map(alignment, "A", picture=image),)))) as page:
+        picture, weights = (page.locator(f".stage canvas{which}") for which in (".picture", ":not(.picture)"))
+        above, below = picture.bounding_box(), weights.bounding_box()
+        assert (above["x"], above["width"]) == (below["x"], below["width"])
+        assert above["y"] + above["height"] <= below["y"]
+        found = picture.evaluate(
+            "node => { const { width, data } = node.getContext('2d').getImageData(0, 3, node.width, 1);"
+            " return [0.16, 0.32, 0.5, 0.84].map(share => data[4 * Math.floor(share * width)]); }"
+        )
+        assert found == [255, 255, 0, 255]
+        page.mouse.move(below["x"] + below["width"] / 2, below["y"] + 3)
+        assert page.locator(".readout").inner_text().startswith("b (source 2)")
+
+
+def test_columns_under_a_picture_may_be_narrow_and_rows_stay_legible(opened: Open) -> None:
+    long = Alignment.of(words("s", 300), ["A", "B"], np.full((2, 300), 1 / 300))
+    with opened(report(Entry(1, "x", "A B", (Map(long, "A B", picture=Picture(np.eye(5, 300))),)))) as page:
+        box = page.locator(".stage canvas:not(.picture)").bounding_box()
+        assert (box["width"], box["height"]) == (900, 30)
+        labels = [text for text in page.locator(".stage .label").all_text_contents() if text]
+        assert labels == [*words("s", 300)[::12], "A", "B"]
+        page.mouse.move(box["x"] + 1.5, box["y"] + 22)
+        assert "(target 2)" in page.locator(".readout").inner_text()

@@ -44,7 +44,7 @@ def look(
     """Draw where the model looks: heat maps as PNG or SVG, or one self-contained HTML report that needs no network.
 
     The given targets are what is written (forced decoding). Where there are none, or with `n_best`, it is the model's
-    own answers.
+    own answers. Where sources are sound, pictures or vectors, what the model gets of each is drawn over its heat map.
 
     Args:
         run: as in `heedful.predict`; or a file of alignments: see `heedful.alignment.load_alignments`.
@@ -178,7 +178,7 @@ def _together(sides: list[Side], wanted: Wanted) -> Report:
     for line in shared:
         _check_same(line, [side.entries[line] for side in sides], names)
         maps = [
-            Map(one.alignment, one.text, _caption(name, one.caption) if others else one.caption, one.score)
+            Map(one.alignment, one.text, _caption(name, one.caption) if others else one.caption, one.score, one.picture)
             for name, side in zip(names, sides, strict=True)
             for one in side.entries[line].maps
         ]
@@ -252,6 +252,7 @@ def _save_picture(report: Report, out: str | os.PathLike[str], theme: str) -> No
         titles=[title or None for title in titles],
         columns=columns,
         theme=theme,
+        pictures=[one.picture for _, one in maps],
     )
 
 

@@ -13,11 +13,13 @@ from typing import Any
 from heedful.alignment import Alignment, load_alignments
 from heedful.answers import Prediction
 from heedful.api.run import Run
+from heedful.api.sources import picture_of
 from heedful.data.pairs import Corpus, Pair
 from heedful.data.texts import normalise
 from heedful.errors import DataError, RecipeError, RunError
 from heedful.notes import Message, Notes, skipped
 from heedful.options import ScoringOptions, option_types
+from heedful.plots.picture import Picture
 from heedful.plots.report import Entry, Map
 from heedful.predictor import Predictor, Progress
 from heedful.recipes import PredictRecipe, Recipe
@@ -158,9 +160,13 @@ def of_run(run: Run, wanted: Wanted) -> Side:
         wanted.message(text)
     answers = _answers(predictor, chosen, wanted, forced=forced)
     _tell(run, chosen, answers, wanted)
+    side = run.codec.source_features
     entries = {
         pair.line: Entry(
-            pair.line, " ".join([*map("[{}]".format, pair.tags), pair.source]), pair.target, _maps(found, wanted)
+            pair.line,
+            " ".join([*map("[{}]".format, pair.tags), pair.source]),
+            pair.target,
+            _maps(found, wanted, None if side is None else picture_of(pair.features, side.reader)),
         )
         for pair, found in zip(chosen, answers, strict=True)
     }
@@ -222,10 +228,10 @@ def _tell(run: Run, pairs: Sequence[Pair], answers: Sequence[Sequence[Prediction
     notes.tell((lambda text: message(f"{run.folder}: {text}")) if wanted.compared else message)
 
 
-def _maps(found: Sequence[Prediction], wanted: Wanted) -> tuple[Map, ...]:
+def _maps(found: Sequence[Prediction], wanted: Wanted, picture: Picture | None) -> tuple[Map, ...]:
     """The answers to one source; an answer without a symbol has nothing to draw."""
     return tuple(
-        Map(one.alignment, one.text, f"answer {place}" if wanted.answers > 1 else "", one.score)
+        Map(one.alignment, one.text, f"answer {place}" if wanted.answers > 1 else "", one.score, picture)
         for place, one in enumerate(found, start=1)
         if one.alignment is not None and one.alignment.weights.size
     )

@@ -17,8 +17,11 @@ from heedful.alignment import Alignment
 from heedful.alignment.labels import shown
 from heedful.errors import DataError, SizeError
 from heedful.files import replace_atomically
-from heedful.plots.colours import MARK, Theme, ramp, theme_of
-from heedful.plots.fonts import families_for
+from heedful.plots import under
+from heedful.plots.colours import Theme, theme_of
+from heedful.plots.over import overlays
+from heedful.plots.parts import check_not_empty, colour_bar, colour_map, families_of, mark, warn_of
+from heedful.plots.picture import Picture
 from heedful.plots.sizes import TITLE_SIZE, edges, fits, font_size, measure
 
 if TYPE_CHECKING:
@@ -40,11 +43,14 @@ class SmallCellsWarning(UserWarning):
     """A picture has so many rows or columns that its labels cannot be read."""
 
 
-class MissingGlyphWarning(UserWarning):
-    """No installed font has some of the characters; they are shown as boxes (an SVG keeps them as text)."""
-
-
-def draw(alignment: Alignment, axes: Axes | None = None, *, title: str | None = None, theme: str = "light") -> Axes:
+def draw(
+    alignment: Alignment,
+    axes: Axes | None = None,
+    *,
+    title: str | None = None,
+    theme: str = "light",
+    picture: Picture | None = None,
+) -> Axes:
     """Draw `alignment` into `axes`, or into a new figure of fitting size (``axes.figure``).
 
     Rows are labelled with the word that their weights are about (`Alignment.row_labels`); the marked cells
@@ -52,31 +58,48 @@ def draw(alignment: Alignment, axes: Axes | None = None, *, title: str | None = 
 
     Args:
         theme: ``"light"`` or ``"dark"``: the colours. The paper of a figure that is given stays its own.
+        picture: what the source is, where it is sound or a picture. It is drawn over the heat map, which then takes
+            its places, seconds or pixels, for the axis of the source: each column is as wide as what it is about. It is
+            the one in ``axes.child_axes``; in `axes` that are given it stands above them.
 
     Raises:
-        DataError: there is no such theme.
+        DataError: there is no such theme, or the columns do not lie on the picture.
         SizeError: there is no row or no column to draw.
 
     Warns:
         MissingGlyphWarning: names the characters that no installed font has.
     """
-    if axes is None:
+    if picture is not None:
+        axes, missing = under.draw(alignment, picture, axes, title=title, theme=theme)
+    elif axes is None:
         figure, missing = _page([alignment], [title], columns=1, theme=theme)
         axes = figure.axes[0]
     else:
-        families, missing = _families([alignment], [title])
+        families, missing = families_of([alignment], [title])
         _paint(axes, alignment, title, families, _cell_of(axes, alignment), theme_of(theme))
-    _warn_of(missing)
+    warn_of(missing)
     return axes
 
 
-def save(alignment: Alignment, path: str | os.PathLike[str], *, title: str | None = None, theme: str = "light") -> None:
+def save(
+    alignment: Alignment,
+    path: str | os.PathLike[str],
+    *,
+    title: str | None = None,
+    theme: str = "light",
+    picture: Picture | None = None,
+    each: bool = False,
+) -> None:
     """Write one heat map to `path`, as PNG or SVG by its suffix; the file is whole or not there.
 
-    An SVG keeps its texts as text.
+    An SVG keeps its texts as text. `picture` is as in `draw`.
+
+    Args:
+        each: draw the picture once for each row, at most 12, tinted by the row's weights over their largest, in place
+            of the heat map.
 
     Raises:
-        DataError: another suffix, or no such theme.
+        DataError: another suffix, no such theme, or columns that do not lie on the picture.
         RunError: the file cannot be written.
         SizeError: there is no row or no column to draw, or more than 1,000.
 
@@ -84,7 +107,14 @@ def save(alignment: Alignment, path: str | os.PathLike[str], *, title: str | Non
         MissingGlyphWarning: names the characters that no installed font has.
         SmallCellsWarning: cells are below 10 pixels, as with more than about 340 rows or columns, or on a full page.
     """
-    save_many([alignment], path, titles=[title], theme=theme)
+    if each:
+        if picture is None:
+            raise DataError(f"{path}: an image for each row needs the picture")
+        suffix = _suffix(path)
+        figure, missing = overlays(alignment, picture, title=title, theme=theme)
+        _put(figure, missing, path, suffix)
+    else:
+        save_many([alignment], path, titles=[title], theme=theme, pictures=[picture])
 
 
 def save_many(
@@ -94,6 +124,7 @@ def save_many(
     titles: Sequence[str | None] | None = None,
     columns: int | None = None,
     theme: str = "light",
+    pictures: Sequence[Picture | None] | None = None,
 ) -> None:
     """Write several heat maps to one page, row by row; otherwise as `save`.
 
@@ -101,23 +132,36 @@ def save_many(
         titles: one for each alignment.
         columns: maps side by side; without it the page is about square.
         theme: ``"light"`` or ``"dark"``.
+        pictures: what the source of each is, as in `draw`, or None; with one that is not, all stand one below another.
     """
-    suffix = Path(path).suffix.lower()
-    if suffix not in SUFFIXES:
-        raise DataError(f"{path}: a heat map is written as {' or '.join(SUFFIXES)}, got the suffix {suffix!r}")
+    suffix = _suffix(path)
     columns = columns or math.ceil(math.sqrt(len(alignments)))
     if not alignments:
         raise SizeError(f"{path}: expected at least one alignment to draw, got none")
     titles = [None] * len(alignments) if titles is None else titles
     if len(titles) != len(alignments):
         raise SizeError(f"{path}: expected {len(alignments)} titles, got {len(titles)}")
-    for alignment in alignments:
-        _check_not_too_large(alignment, path)
-    figure, missing = _page(alignments, titles, columns=columns, theme=theme)
-    _warn_of_small_cells(alignments, figure, path)
+    if pictures is not None and any(pictures):
+        figure, missing = under.page(alignments, pictures, titles, theme=theme)
+    else:
+        for alignment in alignments:
+            _check_not_too_large(alignment, path)
+        figure, missing = _page(alignments, titles, columns=columns, theme=theme)
+        _warn_of_small_cells(alignments, figure, path)
+    _put(figure, missing, path, suffix)
+
+
+def _suffix(path: str | os.PathLike[str]) -> str:
+    suffix = Path(path).suffix.lower()
+    if suffix not in SUFFIXES:
+        raise DataError(f"{path}: a heat map is written as {' or '.join(SUFFIXES)}, got the suffix {suffix!r}")
+    return suffix
+
+
+def _put(figure: Figure, missing: str, path: str | os.PathLike[str], suffix: str) -> None:
     replace_atomically(path, lambda temporary: _write(figure, temporary, suffix[1:]))
     if suffix == ".png":  # whoever shows an SVG finds fonts of their own
-        _warn_of(missing)
+        warn_of(missing)
 
 
 def _write(figure: Figure, path: str, kind: str) -> None:
@@ -127,7 +171,7 @@ def _write(figure: Figure, path: str, kind: str) -> None:
     with _saving, matplotlib.rc_context(), warnings.catch_warnings():
         matplotlib.rcParams["svg.fonttype"] = "none"
         matplotlib.rcParams["svg.hashsalt"] = "heedful"  # the same picture is the same file
-        # Said once, by `_warn_of`, with all characters.
+        # Said once, by `warn_of`, with all characters.
         warnings.filterwarnings("ignore", message="Glyph .* missing")
         warnings.filterwarnings("ignore", message="Matplotlib currently does not support")
         figure.savefig(
@@ -147,7 +191,7 @@ def _resolution(figure: Figure) -> float:
 
 def _cell_of(axes: Axes, alignment: Alignment) -> float:
     """The size in inches that a cell will have in `axes`."""
-    _check_not_empty(alignment)
+    check_not_empty(alignment)
     rows, columns = alignment.weights.shape
     figure = axes.get_figure(root=True)
     assert figure is not None
@@ -165,7 +209,7 @@ def _page(
     from matplotlib.figure import Figure
 
     for alignment in alignments:
-        _check_not_empty(alignment)
+        check_not_empty(alignment)
     panels = [measure(alignment, title) for alignment, title in zip(alignments, titles, strict=True)]
     columns = min(columns, len(panels))
     across = [panels[column::columns] for column in range(columns)]
@@ -176,7 +220,7 @@ def _page(
 
     colours = theme_of(theme)
     figure = Figure(figsize=(width, height), facecolor=colours.paper)
-    families, missing = _families(alignments, titles)
+    families, missing = families_of(alignments, titles)
 
     def box(left: float, top: float, wide: float, high: float) -> tuple[float, float, float, float]:
         return left / width, 1 - (top + high) / height, wide / width, high / height
@@ -185,27 +229,19 @@ def _page(
         left, top = lefts[index % columns], tops[index // columns]
         axes = figure.add_axes(box(left, top, panel.width, panel.height))
         _paint(axes, alignment, title, families, panel.cell, colours)
-    _colour_bar(figure, box(width - 0.4, tops[0], 0.1, min(panels[0].height, 2.0)), colours)
+    colour_bar(figure, figure.axes[0].images[0], box(width - 0.4, tops[0], 0.1, min(panels[0].height, 2.0)), colours)
     return figure, missing
-
-
-def _colour_bar(figure: Figure, box: tuple[float, float, float, float], colours: Theme) -> None:
-    bar = figure.colorbar(figure.axes[0].images[0], cax=figure.add_axes(box), ticks=[0, 0.5, 1])
-    bar.ax.tick_params(labelsize=7, length=2, width=0.4, color=colours.ink, labelcolor=colours.ink)
-    bar.ax.spines[:].set_visible(False)
 
 
 def _paint(
     axes: Axes, alignment: Alignment, title: str | None, families: list[str], cell: float, colours: Theme
 ) -> None:
     """All of one heat map, for cells of `cell` inches."""
-    from matplotlib.colors import ListedColormap
-
     rows, columns = alignment.weights.shape
     # Said in full: the user's rcParams may set another origin, or a grid.
     axes.imshow(
         alignment.weights,
-        cmap=ListedColormap(ramp(colours) / 255),
+        cmap=colour_map(colours),
         vmin=0,
         vmax=1,
         aspect="equal",
@@ -219,7 +255,7 @@ def _paint(
     axes.vlines([column - 0.5 for column in range(1, columns)], -0.5, rows - 0.5, **inner)
     axes.spines[:].set(linewidth=0.6, color=colours.faint)
     _label(axes, alignment, title, families, cell, colours)
-    _mark(axes, alignment.peaks(), size=72 * cell * 0.22, edge=colours.edge)
+    mark(axes, alignment.peaks(), range(columns), size=72 * cell * 0.22, edge=colours.edge)
 
 
 def _label(
@@ -240,29 +276,6 @@ def _label(
         axes.set_title(shown(title), fontsize=TITLE_SIZE, color=colours.ink, **plain)
 
 
-def _mark(axes: Axes, peaks: Sequence[tuple[int, int]], *, size: float, edge: str) -> None:
-    """A dot in every linked cell, and a thin line from dot to dot that breaks where a row has no link."""
-    if not peaks:
-        return
-    by_row = dict(peaks)
-    rows = range(peaks[0][0], peaks[-1][0] + 1)
-    axes.plot(
-        [by_row.get(row, math.nan) for row in rows],
-        rows,
-        color=MARK,
-        linewidth=size * 0.2,
-        marker="o",
-        markersize=size,
-        markeredgecolor=edge,
-        markeredgewidth=size * 0.15,
-    )
-
-
-def _check_not_empty(alignment: Alignment) -> None:
-    if not alignment.weights.size:
-        raise SizeError(f"heat map: expected at least one row and one column, got {alignment.weights.shape}")
-
-
 def _check_not_too_large(alignment: Alignment, path: str | os.PathLike[str]) -> None:
     rows, columns = alignment.weights.shape
     if max(rows, columns) > MOST_TOKENS:
@@ -280,20 +293,5 @@ def _warn_of_small_cells(alignments: Sequence[Alignment], figure: Figure, path: 
             f"{path}: cells are {pixels:.0f} pixels wide, with up to {tokens:,} tokens a side, and labels too small to "
             f"read, which takes {_LEAST_CELL}; draw fewer maps or tokens, or write a report (.html)",
             SmallCellsWarning,
-            stacklevel=3,
-        )
-
-
-def _families(alignments: Sequence[Alignment], titles: Sequence[str | None]) -> tuple[list[str], str]:
-    labels = [label for one in alignments for label in (*one.source, *one.row_labels())]
-    return families_for(shown(text) for text in (*labels, *(title for title in titles if title)))
-
-
-def _warn_of(missing: str) -> None:
-    if missing:
-        listed = ", ".join(f"{char} (U+{ord(char):04X})" for char in missing)
-        warnings.warn(
-            f"no installed font has the characters {listed}; install one that has, or save as .svg",
-            MissingGlyphWarning,
             stacklevel=3,
         )

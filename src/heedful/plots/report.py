@@ -17,7 +17,10 @@ pairs      list of ``{"line", "source", "given", "maps"}``; ``given`` is null wh
 Each of ``maps`` is ``{"caption", "text", "score", "source", "positions", "target", "convention", "end", "weights",
 "entropy", "peaks", "measures"}``: labels as in `Alignment`; ``weights`` (T, S) and ``entropy`` (T) packed by
 `heedful.plots.packing`; ``peaks`` a column for each row, or -1; ``measures`` in the order of the names, null where a
-measure is not defined.
+measure is not defined. Where there is a picture of the source, ``spans`` from where to where columns lie, or null, and
+``picture``: ``{"kind", "end", "unit", "frequencies", "shape", "range", "levels", "shown", "cells"}``: its values, from
+the least to the largest of ``range``, packed in ``levels``; which of those are shown as the least and the largest;
+and from where to where each column of the weights is drawn, as shares of the width.
 """
 
 from __future__ import annotations
@@ -41,9 +44,10 @@ from heedful.errors import DataError
 from heedful.files import write_atomically
 from heedful.plots.colours import THEMES, ramp, theme_of
 from heedful.plots.packing import pack, unpack
+from heedful.plots.picture import Picture
 
 _FORMAT, _VERSION = "heedful report", 1
-_SCRIPTS = ("data.js", "heatmap.js", "page.js")
+_SCRIPTS = ("data.js", "picture.js", "heatmap.js", "page.js")
 _DATA = re.compile(r'<script id="data" type="application/json">(.*?)</script>', re.DOTALL)
 
 
@@ -57,12 +61,14 @@ class Map:
         caption: whose it is: the run, the place among several answers. Maps of different pairs with one caption are
             compared with each other.
         score: of the target, in nats; None where there is none.
+        picture: what the source is, where it is no text.
     """
 
     alignment: Alignment
     text: str = ""
     caption: str = ""
     score: float | None = None
+    picture: Picture | None = None
 
 
 @dataclass(frozen=True)
@@ -203,6 +209,29 @@ def _map(one: Map) -> dict[str, Any]:
         "entropy": pack(entropies(alignment)),
         "peaks": [by_row.get(row, -1) for row in range(len(alignment.target))],
         "measures": [round(measures[name], 4) if np.isfinite(measures[name]) else None for name in MEASURES],
+        **({} if one.picture is None else _picture(one.picture, alignment)),
+    }
+
+
+def _picture(picture: Picture, alignment: Alignment) -> dict[str, Any]:
+    low, high = float(picture.values.min()), float(picture.values.max())
+    shares = (picture.values - low) / (high - low) if high > low else np.zeros_like(picture.values)
+    return {
+        "spans": alignment.source_spans,
+        "picture": {
+            "kind": picture.kind,
+            "end": picture.length,
+            "unit": picture.unit,
+            "frequencies": picture.frequencies,
+            "shape": picture.values.shape,
+            "range": [low, high],
+            "levels": pack(shares),
+            "shown": [
+                round((bound - low) / (high - low), 4) if high > low else place
+                for place, bound in enumerate(picture.shown_range())
+            ],
+            "cells": [[round(place / picture.length, 6) for place in cell] for cell in picture.cells(alignment)],
+        },
     }
 
 
@@ -215,7 +244,8 @@ def entropies(alignment: Alignment) -> np.ndarray:
 
 def _read_entry(value: Mapping[str, Any]) -> Entry:
     maps = tuple(
-        Map(_read_alignment(one), text=one["text"], caption=one["caption"], score=one["score"]) for one in value["maps"]
+        Map(_read_alignment(one), one["text"], one["caption"], one["score"], _read_picture(one.get("picture")))
+        for one in value["maps"]
     )
     return Entry(value["line"], value["source"], value["given"], maps)
 
@@ -223,4 +253,13 @@ def _read_entry(value: Mapping[str, Any]) -> Entry:
 def _read_alignment(value: Mapping[str, Any]) -> Alignment:
     source, target = value["source"], value["target"]
     weights = unpack(value["weights"], (len(target), len(source)))
-    return Alignment(source, target, weights, value["convention"], value["positions"], value["end"])
+    spans = value.get("spans")
+    return Alignment(source, target, weights, value["convention"], value["positions"], value["end"], spans)
+
+
+def _read_picture(value: Mapping[str, Any] | None) -> Picture | None:
+    if value is None:
+        return None
+    low, high = value["range"]
+    values = low + (high - low) * unpack(value["levels"], tuple(value["shape"]))
+    return Picture(values, value["kind"], value["end"], value["unit"], value["frequencies"])

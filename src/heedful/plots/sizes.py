@@ -66,6 +66,11 @@ def fits(labels: Sequence[str], cell: float) -> bool:
     return max(map(_ems, labels)) * font_size(cell) <= 72 * cell * 0.95
 
 
+def label_width(labels: Sequence[str], cell: float) -> float:
+    """About how wide the longest label is, in inches."""
+    return font_size(cell) / 72 * max(map(_ems, labels))
+
+
 def _ems(label: str) -> float:
     """About how wide `label` is, in units of the font size: what is set over or joined to a sign takes no room."""
     text = shown(label)

@@ -81,6 +81,13 @@ class Audio(Reader):
         energies = spectrum @ self._triangles().T
         return Features(np.log(energies + _FLOOR).astype(np.float32), self._hop / self.rate, self._window / self.rate)
 
+    def frequencies(self) -> tuple[float, ...]:
+        """The middle of each of the M bands, in Hz."""
+        import numpy as np
+
+        middles = np.linspace(0, 2595 * np.log10(1 + self.rate / 2 / 700), self.mel + 2)[1:-1]
+        return tuple((700 * (10 ** (middles / 2595) - 1)).tolist())
+
     def _triangles(self) -> np.ndarray:
         """w, (M, K)."""
         import numpy as np

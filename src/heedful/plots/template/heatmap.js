@@ -1,6 +1,6 @@
 // One heat map: a canvas with a pixel a cell, enlarged, under an SVG with labels, links and entropy.
 
-const LABEL = 132, BAR = 34, GAP = 8, SMALLEST = 15, LARGEST = 30;
+const LABEL = 132, BAR = 34, GAP = 8, SMALLEST = 15, LARGEST = 30, NARROWEST = 3, SPARSE = 36;
 const FONT = 'system-ui, "Segoe UI", "Noto Sans", "Noto Sans CJK SC", "Noto Sans Devanagari", "Noto Sans Hebrew", ' +
   '"Noto Color Emoji", "Apple Color Emoji", "Segoe UI Emoji", sans-serif';
 const ruler = document.createElement("canvas").getContext("2d");
@@ -26,21 +26,24 @@ function layout(map, available) {
   const size = Math.max(columns, rows) > 30 ? 11.5 : 13;
   const left = Math.ceil(Math.min(Math.max(...named.rows.map((label) => wide(label, size))), LABEL)) + GAP;
   const room = (available - left - GAP - BAR - 2) / columns;
-  const cell = Math.floor(Math.max(SMALLEST, Math.min(LARGEST, room)));
+  // Under a picture columns may be narrow: not each has its label.
+  const cell = Math.floor(Math.max(map.picture ? NARROWEST : SMALLEST, Math.min(LARGEST, room)));
+  const tall = Math.max(cell, SMALLEST), every = map.picture ? Math.ceil(SPARSE / cell) : 1;
   const longest = Math.min(Math.max(...named.columns.map((label) => wide(label, size))), LABEL);
-  const turned = longest > cell - 1;
+  const turned = longest > cell * every - 1;
   const lean = turned ? Math.PI / 3 : 0;
-  const top = Math.ceil(turned ? longest * Math.sin(lean) + size : size + GAP);
-  const over = turned ? Math.cos(lean) * Math.min(wide(named.columns[columns - 1], size), LABEL) : 0;
-  const right = Math.max(GAP + BAR + 2, over - cell / 2 + GAP);
+  const over = map.picture ? pictureHeight(map.picture, columns * cell) : 0;
+  const top = Math.ceil(turned ? longest * Math.sin(lean) + size : size + GAP) + over;
+  const past = turned ? Math.cos(lean) * Math.min(wide(named.columns[columns - 1], size), LABEL) : 0;
+  const right = Math.max(GAP + BAR + 2, past - cell / 2 + GAP);
   return {
-    rows, columns, cell, size, left, top, turned,
+    rows, columns, cell, tall, every, over, size, left, top, turned,
     labels: {
       columns: named.columns.map((label) => cut(label, size, LABEL)),
       rows: named.rows.map((label) => cut(label, size, LABEL)),
     },
     width: Math.ceil(left + columns * cell + right),
-    height: Math.ceil(top + rows * cell + size + 4),
+    height: Math.ceil(top + rows * tall + size + 4),
   };
 }
 
@@ -92,6 +95,7 @@ class HeatMap {
     if (!this.at) return;
     this.drawn = true;
     this.stage.replaceChildren(this.cells(), this.overlay());
+    if (this.map.picture) this.stage.prepend(drawPicture(this.map.picture, this.at));
     if (this.place) this.light(...this.place);
   }
 
@@ -102,7 +106,7 @@ class HeatMap {
   }
 
   cells() {
-    const { rows, columns, cell, left, top } = this.at, levels = this.levels.weights;
+    const { rows, columns, cell, tall, left, top } = this.at, levels = this.levels.weights;
     const canvas = make("canvas", { width: columns, height: rows, "aria-hidden": "true" });
     const image = new ImageData(columns, rows), ramp = ramps[theme()];
     const most = stretched() ? levels.reduce((one, other) => Math.max(one, other), 1) : 255;
@@ -112,17 +116,18 @@ class HeatMap {
     });
     canvas.getContext("2d").putImageData(image, 0, 0);
     Object.assign(canvas.style, {
-      left: `${left}px`, top: `${top}px`, width: `${columns * cell}px`, height: `${rows * cell}px`,
+      left: `${left}px`, top: `${top}px`, width: `${columns * cell}px`, height: `${rows * tall}px`,
     });
     return canvas;
   }
 
   overlay() {
-    const { rows, columns, cell, left, top, width, height } = this.at;
+    const { rows, columns, cell, tall, left, top, width, height } = this.at;
     const svg = makeSvg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true" });
     const lines = [
-      ...Array.from({ length: rows + 1 }, (_, row) => `M${left} ${top + row * cell}h${columns * cell}`),
-      ...Array.from({ length: columns + 1 }, (_, column) => `M${left + column * cell} ${top}v${rows * cell}`),
+      ...Array.from({ length: rows + 1 }, (_, row) => `M${left} ${top + row * tall}h${columns * cell}`),
+      ...Array.from({ length: columns + 1 }, (_, column) => column).filter((column) => cell > 5 || column % columns === 0)
+        .map((column) => `M${left + column * cell} ${top}v${rows * tall}`),
     ];
     svg.append(makeSvg("path", { class: "grid", d: lines.join("") }));
     this.hover = makeSvg("g", { class: "hover" });
@@ -131,15 +136,16 @@ class HeatMap {
   }
 
   names() {
-    const { cell, left, top, size, turned, labels } = this.at, group = makeSvg("g", { "font-size": size });
+    const { cell, tall, every, over, left, top, size, turned, labels } = this.at, group = makeSvg("g", { "font-size": size });
     this.named = { columns: [], rows: [] };
     labels.columns.forEach((label, column) => {
-      const x = left + (column + 0.5) * cell, y = top - 5;
+      if (column % every) label = "";
+      const x = left + (column + 0.5) * cell, y = top - over - 5;
       const where = turned ? { transform: `translate(${x + size * 0.3} ${y}) rotate(-60)` } : { x, y, "text-anchor": "middle" };
       this.named.columns.push(makeSvg("text", { class: "label", ...where }, label));
     });
     labels.rows.forEach((label, row) => {
-      const where = { x: left - GAP + 2, y: top + (row + 0.5) * cell + size * 0.35, "text-anchor": "end" };
+      const where = { x: left - GAP + 2, y: top + (row + 0.5) * tall + size * 0.35, "text-anchor": "end" };
       this.named.rows.push(makeSvg("text", { class: "label", ...where }, label));
     });
     group.append(...this.named.columns, ...this.named.rows);
@@ -147,33 +153,33 @@ class HeatMap {
   }
 
   links() {
-    const { cell, left, top } = this.at, group = makeSvg("g", { class: "links" });
+    const { cell, tall, left, top } = this.at, group = makeSvg("g", { class: "links" });
     const dots = this.map.peaks.map((column, row) =>
-      column < 0 ? null : [left + (column + 0.5) * cell, top + (row + 0.5) * cell]);
+      column < 0 ? null : [left + (column + 0.5) * cell, top + (row + 0.5) * tall]);
     const path = dots.map((dot, row) => dot && `${row && dots[row - 1] ? "L" : "M"}${dot.join(" ")}`);
     group.append(makeSvg("path", { d: path.filter(Boolean).join("") }));
     for (const dot of dots) {
-      if (dot) group.append(makeSvg("circle", { cx: dot[0], cy: dot[1], r: Math.max(2.2, cell * 0.14) }));
+      if (dot) group.append(makeSvg("circle", { cx: dot[0], cy: dot[1], r: Math.max(2.2, tall * 0.14) }));
     }
     return group;
   }
 
   bars() {
-    const { rows, columns, cell, left, top, size } = this.at, group = makeSvg("g", { class: "bars" });
-    const x = left + columns * cell + GAP, high = Math.min(7, cell - 6);
+    const { rows, columns, cell, tall, left, top, size } = this.at, group = makeSvg("g", { class: "bars" });
+    const x = left + columns * cell + GAP, high = Math.min(7, tall - 6);
     this.levels.entropy.forEach((level, row) => {
-      const y = top + (row + 0.5) * cell - high / 2;
+      const y = top + (row + 0.5) * tall - high / 2;
       group.append(makeSvg("rect", { class: "track", x, y, width: BAR, height: high, rx: 1 }));
       group.append(makeSvg("rect", { x, y, width: (BAR * level) / 255, height: high, rx: 1 }));
     });
-    group.append(makeSvg("text", { x: x + BAR / 2, y: top + rows * cell + size, "text-anchor": "middle" }, "entropy"));
+    group.append(makeSvg("text", { x: x + BAR / 2, y: top + rows * tall + size, "text-anchor": "middle" }, "entropy"));
     return group;
   }
 
   point(event) {
     if (!this.at) return;
-    const box = this.stage.getBoundingClientRect(), { cell, left, top, rows, columns } = this.at;
-    const row = Math.floor((event.clientY - box.top - top) / cell);
+    const box = this.stage.getBoundingClientRect(), { cell, tall, left, top, rows, columns } = this.at;
+    const row = Math.floor((event.clientY - box.top - top) / tall);
     const column = Math.floor((event.clientX - box.left - left) / cell);
     if (row >= 0 && row < rows && column >= 0 && column < columns) this.go(row, column);
   }
@@ -208,12 +214,12 @@ class HeatMap {
   }
 
   light(row, column) {
-    const { cell, left, top, rows, columns } = this.at;
-    const x = left + column * cell, y = top + row * cell;
+    const { cell, tall, over, left, top, rows, columns } = this.at;
+    const x = left + column * cell, y = top + row * tall;
     this.hover.replaceChildren(
-      makeSvg("rect", { x: left, y, width: columns * cell, height: cell }),
-      makeSvg("rect", { x, y: top, width: cell, height: rows * cell }),
-      makeSvg("rect", { class: "cell", x, y, width: cell, height: cell }));
+      makeSvg("rect", { x: left, y, width: columns * cell, height: tall }),
+      makeSvg("rect", { x, y: top - over, width: cell, height: rows * tall + over }),
+      makeSvg("rect", { class: "cell", x, y, width: cell, height: tall }));
     this.named.columns.forEach((label, place) => label.classList.toggle("lit", place === column));
     this.named.rows.forEach((label, place) => label.classList.toggle("lit", place === row));
   }
