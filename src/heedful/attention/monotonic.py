@@ -164,8 +164,8 @@ class Monotonic(Normaliser):
             rated = rate(stopped.nonzero().squeeze(1), columns[stopped])
             values[stopped] = super().forward(rated, open_[stopped]).to(values.dtype)
         stop = torch.where(stopped, stop, size)
-        windowed = (part.unflatten(0, (batch, count)) for part in (columns, values))
-        return Windowed(*windowed, size), stop.unflatten(0, (batch, count))
+        columns, values, stop = (part.unflatten(0, (batch, count)) for part in (columns, values, stop))
+        return Windowed(columns, values, size), stop
 
 
 def _finite(scores: Tensor, mask: Any = None) -> Tensor:

@@ -66,7 +66,7 @@ def _convolved(F: Array, alpha: Array, order: list[int]) -> Array:
     return features
 
 
-def monotonic(parts: Parts, values: Values, weights: Values, open_: Array) -> Array:
+def monotonic(parts: Parts, values: Values, weights: Values, open_: Any) -> Array:
     """The weights, before a prior."""
     order, e, w = in_order(values["places"]), values["scores"], parts["chunk"]
     x, alpha = e + weights["r"], np.zeros(len(e))
