@@ -169,6 +169,9 @@ def test_hypotheses_walk_apart():
         close(together.weights[:, k : k + 1], alone.weights)
         close(together.carry[2][:, k : k + 1], alone.carry[2])
     assert not together.weights[0, 2].any()
+    stopped = together.weights.sum(-1) > 0
+    assert together.carry[2][stopped].equal(together.weights.argmax(-1)[stopped])
+    assert stopped.any()
 
 
 # ---------------------------------------------------------------------------------------------- training
