@@ -15,6 +15,8 @@ OPTIONS = {
     "location": {"max_positions": 4},
     "local_m": {"window": 2},
     "local_p": {"window": 2},
+    "location_sensitive": {"attention_size": A, "kernel": 3, "weights": "both"},
+    "monotonic": {"noise": 0.0, "bias": 0.5},
 }
 
 

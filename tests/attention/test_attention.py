@@ -16,6 +16,7 @@ from heedful.attention import (
     Score,
     Softmax,
     Window,
+    normalisers,
     scopes,
     scores,
 )
@@ -83,7 +84,10 @@ def test_a_loop_asks_the_same(combination):
         memory = attention.prepare(values, mask, positions)
         if loop:
             ask = attention.asked(memory, steps=T)
-            answers = [ask(query[:, t : t + 1], steps=torch.tensor([[t]])) for t in range(T)]
+            answers, carry = [], attention.begin(memory)
+            for t in range(T):
+                answers.append(ask(query[:, t : t + 1], steps=torch.tensor([[t]]), carry=carry))
+                carry = answers[-1].carry
             answer = [torch.cat([getattr(one, part) for one in answers], dim=1) for part in ("context", "weights")]
         else:
             answer = [getattr(attention(query, memory), part) for part in ("context", "weights")]
@@ -173,7 +177,8 @@ def test_values_are_zero_where_masked():
 @pytest.mark.parametrize("combination", COMBINATIONS, ids="-".join)
 def test_only_content_based_parts_follow_a_permutation_of_the_source(combination):
     attention = make(*combination)
-    assert attention.content_based == (combination[0] != "location" and combination[1] == "global")
+    parts = zip((scores, scopes, normalisers), combination, strict=True)
+    assert attention.content_based == all(registry[name].content_based for registry, name in parts)
     order = torch.tensor([4, 9, 1, 0, 7, 10, 2, 5, 8, 3, 6])
     values, query = normal(B, S, value_size(combination[0])), normal(B, T, Q)
     before = attention(query, attention.prepare(values))
@@ -286,8 +291,10 @@ def test_attention_imports_nothing_of_ours_but_errors_and_registry():
         for name in (
             "additive",
             "attention",
+            "coverage",
             "factor",
             "memory",
+            "monotonic",
             "multihead",
             "normalisers",
             "products",

@@ -62,7 +62,7 @@ def test_there_are_no_other_doctests():
 
 def test_a_score_of_ones_own(registries, monkeypatch, tmp_path):
     """The file, its check, and a run with it, as the page says."""
-    score, check, use, _ = blocks("adding_a_part.md", "python")
+    score, check, use, *_ = blocks("adding_a_part.md", "python")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(sys.modules, "low_rank", run(score, "low_rank"))
     run(check, "check")
@@ -85,6 +85,13 @@ def test_the_smallest_parts(registries):
     tokeniser = make_tokeniser("pairs_of_letters")
     assert tokeniser.split("abcde") == ["ab", "cd", "e"]
     assert tokeniser.join(tokeniser.split("abcde")) == "abcde"
+
+
+def test_a_part_that_remembers(registries):
+    run(blocks("adding_a_part.md", "python")[4], "restless")
+    check_score("restless")
+    model = build(source_vocabulary_size=11, target_vocabulary_size=13, score="restless")
+    assert model.decoder.fusion.attention.sequential
 
 
 @pytest.mark.slow

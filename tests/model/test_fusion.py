@@ -9,6 +9,7 @@ from heedful.attention import Additive, Attention
 from heedful.errors import RecipeError
 from heedful.model import GRU, Early, Late, Model, NoAttention, State, Steps, Transformer, fusions
 from heedful.model.steps import join
+from heedful.tensors import map_tensors
 
 from .cases import ATTENTIONS, CELLS, FUSIONS, close, inputs_of, make, name_of, random_batch, unrolled
 
@@ -127,7 +128,8 @@ def test_hypotheses_of_one_step_are_separate_sentences(fusion, options):
 
     layers = tuple(type(parts)(*map(spread, parts)) for parts in state.layers)
     step = torch.randint(4, (3, K), generator=generator)
-    many = State(layers, None if state.fed is None else spread(state.fed), step)
+    carry = map_tensors(lambda part: part.expand(-1, K, *part.shape[2:]), state.carry)
+    many = State(layers, None if state.fed is None else spread(state.fed), step, carry)
     tokens = torch.randint(23, (3, K), generator=generator)
     steps, after = model.decoder.step(tokens, memory, many)
     logits = model.decoder.logits(steps)
@@ -136,7 +138,7 @@ def test_hypotheses_of_one_step_are_separate_sentences(fusion, options):
     for k in range(K):
         own = [type(parts)(*(part[:, k : k + 1] for part in parts)) for parts in layers]
         fed = None if many.fed is None else many.fed[:, k : k + 1]
-        alone = State(tuple(own), fed, step[:, k : k + 1])
+        alone = State(tuple(own), fed, step[:, k : k + 1], state.carry)
         single, now = model.decoder.step(tokens[:, k : k + 1], memory, alone)
         close(logits[:, k : k + 1], model.decoder.logits(single))
         close(None if steps.weights is None else steps.weights[:, k : k + 1], single.weights)

@@ -106,3 +106,10 @@ def test_an_unknown_name_is_refused():
 def test_the_same_seed_gives_the_same_model(name):
     first, second = new(name).state_dict(), new(name).state_dict()
     assert all(torch.equal(first[key], second[key]) for key in first)
+
+
+@pytest.mark.parametrize("initialisation", initialisations)
+def test_the_bias_of_a_walk_stays_what_was_asked_for(initialisation):
+    model = new(initialisation, fusion="early", normaliser={"name": "monotonic", "bias": -3.0})
+    assert model.attention is not None
+    assert model.attention.normaliser.bias.item() == -3.0

@@ -9,7 +9,9 @@
 """
 
 from heedful.attention.attention import Attention
+from heedful.attention.coverage import Coverage, LocationSensitive
 from heedful.attention.memory import Attended, Memory, Window
+from heedful.attention.monotonic import Monotonic
 from heedful.attention.multihead import MultiHead
 from heedful.attention.normalisers import Entmax15, Normaliser, Softmax, Sparsemax, normalisers
 from heedful.attention.scopes import Causal, Global, LocalM, LocalP, Scope, scopes
@@ -22,6 +24,7 @@ __all__ = [
     "Attention",
     "Causal",
     "Concat",
+    "Coverage",
     "Dot",
     "Entmax15",
     "General",
@@ -29,7 +32,9 @@ __all__ = [
     "LocalM",
     "LocalP",
     "Location",
+    "LocationSensitive",
     "Memory",
+    "Monotonic",
     "MultiHead",
     "Normaliser",
     "ScaledDot",

@@ -12,10 +12,10 @@ from heedful.attention.factor import Factor
 from heedful.attention.memory import Attended, Memory, Parts, Window
 from heedful.attention.normalisers import Normaliser, Softmax
 from heedful.attention.products import plain_only
-from heedful.attention.reading import Reading, Whole, few
+from heedful.attention.reading import Reading, Whole, few, order_of, places_of, walk
 from heedful.attention.scopes import Global, Scope
 from heedful.attention.scores import Score
-from heedful.attention.weights import Windowed, join_weights
+from heedful.attention.weights import Weights, Windowed, join_weights
 from heedful.errors import SizeError
 
 BLOCK = 1 << 22
@@ -120,8 +120,9 @@ class Attention(nn.Module):
         values = values.masked_fill(~mask.unsqueeze(-1), 0.0)
         compared = values if keys is None else keys.masked_fill(~mask.unsqueeze(-1), 0.0)
         positions = positions.masked_fill(~mask, 0)
-        places = _places(positions) if self._narrow() else None
-        return Memory(values, self.score.keys(compared), mask, positions, positions.amax(1), places)
+        places = places_of(positions) if self._narrow() else None
+        order = order_of(mask, positions) if self.sequential else None
+        return Memory(values, self.score.keys(compared), mask, positions, positions.amax(1), places, order)
 
     def begin(self, memory: Memory) -> Carry | None:
         """What the first step of a loop is given as `carry`; None where no part remembers anything."""
@@ -154,21 +155,23 @@ class Attention(nn.Module):
         if steps is None:
             steps = torch.arange(query.shape[1], device=query.device)[None, :]
         if self.sequential and carry is None:
-            return self._one_by_one(query, memory, steps.expand(query.shape[:2]))
+            return self.one_by_one(query, memory, steps=steps.expand(query.shape[:2]))
         return self._answer(Whole(self.score, memory, narrow=self._narrow()), query, steps, carry)
 
     def explain(self, query: Tensor, memory: Memory, *, steps: Tensor, carry: Carry | None = None) -> Parts:
         """How the weights of one step, or of T that remember nothing, come to be; arguments as for `forward`."""
         memory = memory._replace(places=None)  # without which windows are masks
         window: Window = _call(self.scope, query, memory, steps, carry=carry and carry[0])
-        return self._parts_of(self.score.queries(query), memory, window.dense(memory.mask.shape[1]), carry)
+        parts, _ = self._parts_of(self.score.queries(query), memory, window.dense(memory.mask.shape[1]), carry)
+        return parts
 
     def asked(self, memory: Memory, *, steps: int) -> Asked:
         """`memory`, to be asked by a loop over at most `steps` steps, one query after the other."""
         return Asked(self, memory, steps)
 
-    def _one_by_one(self, query: Tensor, memory: Memory, steps: Tensor) -> Attended:
-        ask, carry, answers = self.asked(memory, steps=query.shape[1]), self.begin(memory), []
+    def one_by_one(self, query: Tensor, memory: Memory, *, steps: Tensor, carry: Carry | None = None) -> Attended:
+        """Ask T queries one after the other, the first one behind `carry`, by default none; steps: (B, T)."""
+        ask, carry, answers = self.asked(memory, steps=query.shape[1]), carry or self.begin(memory), []
         for one, step in zip(query.split(1, dim=1), steps.split(1, dim=1), strict=True):
             answers.append(ask(one, steps=step, carry=carry))
             carry = answers[-1].carry
@@ -181,31 +184,44 @@ class Attention(nn.Module):
         queries = reading.queries(query)
         if window.columns is not None and not self._narrow():
             window = window.dense(memory.mask.shape[1])
-        if window.columns is None:
-            _, _, weights, prior = self._parts_of(queries, memory, window, carry)  # alpha_tj
+        after = None
+        if window.columns is not None:
+            context, weights = self._look(reading, queries, window)
+        elif carry is not None and self._walks():
+            window = window._replace(mask=self._open(window, memory))
+            context, weights, after = walk(self.score, self.normaliser, memory, queries, window, carry[2])
+        else:
+            (_, _, weights, prior), after = self._parts_of(queries, memory, window, carry)  # alpha_tj
             if prior is not None:
                 weights = weights * prior
             context = reading.context(self._dropped(weights, memory))  # c_t
-        else:
-            context, weights = self._look(reading, queries, window)
-        return Attended(context, weights, self._remember(carry, weights, memory))
+        return Attended(context, weights, self._remember(carry, weights, memory, after))
 
-    def _parts_of(self, queries: Tensor, memory: Memory, window: Window, carry: Carry | None) -> Parts:
+    def _parts_of(self, queries: Tensor, memory: Memory, window: Window, carry: Carry | None) -> tuple[Parts, Any]:
+        """And what the normaliser remembers."""
         _, of_score, of_normaliser = carry or (None, None, None)
-        mask, reach = window.mask, self.score.reach(memory)
-        if reach is not None:
-            mask = mask & reach[:, None, :]
+        mask, after = self._open(window, memory), None
         scores = _call(self.score, queries, memory, carry=of_score)  # e_tj
-        return Parts(mask, scores, _call(self.normaliser, scores, mask, carry=of_normaliser), window.prior)
+        shares = _call(self.normaliser, scores, mask, *[memory] * self.normaliser.sequential, carry=of_normaliser)
+        if self.normaliser.sequential:
+            shares, after = shares
+        return Parts(mask, scores, shares, window.prior), after
 
-    def _remember(self, carry: Carry | None, weights: Any, memory: Memory) -> Carry | None:
+    def _open(self, window: Window, memory: Memory) -> Tensor:
+        reach = self.score.reach(memory)
+        return window.mask if reach is None else window.mask & reach[:, None, :]
+
+    def _remember(self, carry: Carry | None, weights: Weights, memory: Memory, after: Any) -> Carry | None:
         if carry is None:
             return None
-        scope, score, normaliser = (
+        scope, score = (
             part.remember(own, weights, memory) if part.sequential else None
-            for part, own in zip(self._parts(), carry, strict=True)
+            for part, own in zip((self.scope, self.score), carry, strict=False)
         )
-        return scope, score, normaliser
+        return scope, score, after
+
+    def _walks(self) -> bool:
+        return self.normaliser.walks and not self.score.sequential and not plain_only()
 
     def _narrow(self) -> bool:
         """Whether windows are looked at by themselves; else they are masks over the whole source."""
@@ -253,15 +269,6 @@ class Attention(nn.Module):
 def _call(part: Any, *arguments: Any, carry: Any) -> Any:
     """A part that remembers is given what it remembers."""
     return part(*arguments, carry) if part.sequential else part(*arguments)
-
-
-def _places(positions: Tensor) -> Tensor:
-    """positions (B, S) -> the column of each, (B, P + 1); -1 where there is none."""
-    columns = torch.arange(positions.shape[1], device=positions.device).expand_as(positions)
-    places = torch.full((len(positions), int(positions.amax()) + 1), -1, device=positions.device)
-    places = places.scatter(1, positions, columns)
-    places[:, 0] = -1
-    return places
 
 
 class Asked:

@@ -57,13 +57,20 @@ class Shuffled(Normaliser):
         self.base = base
         self.heads = heads
         self.sequential = base.sequential
-        self.begin, self.remember = base.begin, base.remember
+        self.begin = base.begin
 
     def at(self, temperature: float) -> Shuffled:
         return Shuffled(self.base.at(temperature), heads=self.heads)
 
-    def forward(self, scores: Tensor, mask: Tensor, *carry: Any) -> Tensor:
-        own = self.base(scores, mask, *carry).unflatten(0, (-1, self.heads))
+    def forward(self, scores: Tensor, mask: Tensor, *carried: Any) -> Any:
+        own = self.base(scores, mask, *carried)
+        if self.sequential:
+            own, after = own
+            return self._shuffle(own, mask), after
+        return self._shuffle(own, mask)
+
+    def _shuffle(self, own: Tensor, mask: Tensor) -> Tensor:
+        own = own.unflatten(0, (-1, self.heads))
         other = own[partners(len(own))].flatten(0, 1)
         kept = other * mask
         sums = kept.sum(-1, keepdim=True)
@@ -104,15 +111,15 @@ class Observed(Normaliser):
         self.base = base
         self.tell = tell
         self.sequential = base.sequential
-        self.begin, self.remember = base.begin, base.remember
+        self.begin = base.begin
 
     def at(self, temperature: float) -> Observed:
         return Observed(self.base.at(temperature), self.tell)
 
-    def forward(self, scores: Tensor, mask: Tensor, *carry: Any) -> Tensor:
-        weights = self.base(scores, mask, *carry)
-        self.tell(scores, mask, weights)
-        return weights
+    def forward(self, scores: Tensor, mask: Tensor, *carried: Any) -> Any:
+        answer = self.base(scores, mask, *carried)
+        self.tell(scores, mask, answer[0] if self.sequential else answer)
+        return answer
 
     def distribute(self, scores: Tensor) -> Tensor:
         return self.base.distribute(scores)

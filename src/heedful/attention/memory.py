@@ -21,6 +21,7 @@ class Memory(NamedTuple):
     places: Tensor | None = (
         None  # (B, P + 1) int64, for scopes with windows: the column of the word at each place, or -1
     )
+    order: Tensor | None = None  # (B, S) int64, for parts that remember: the columns in the order of the sentence
 
 
 class Window(NamedTuple):
@@ -66,5 +67,6 @@ class Attended(NamedTuple):
 
     @property
     def weights(self) -> Tensor:
-        """alpha_tj, (B, T, S): rows sum to 1, to less under a prior, to 0 if all is masked."""
+        """alpha_tj, (B, T, S): rows sum to 1, to less under a prior or a `partial` normaliser, to 0 if all is masked
+        or a walk has ended."""
         return dense(self.weighting)

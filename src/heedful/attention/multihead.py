@@ -134,6 +134,12 @@ class MultiHead(nn.Module):
         queries = self._split(self.query_projection(self._checked(query, memory)))
         return self._joined(self.core(queries, _flat(memory), steps=self._each(steps), carry=_unpacked(carry)))
 
+    def one_by_one(self, query: Tensor, memory: Memory, *, steps: Tensor, carry: Carry | None = None) -> Attended:
+        """Ask T queries one after the other, as `Attention.one_by_one`."""
+        queries = self._split(self.query_projection(self._checked(query, memory)))
+        steps = steps.repeat_interleave(self.heads, dim=0)
+        return self._joined(self.core.one_by_one(queries, _flat(memory), steps=steps, carry=_unpacked(carry)))
+
     def explain(self, query: Tensor, memory: Memory, *, steps: Tensor, carry: Carry | None = None) -> Parts:
         """How each head's weights come to be: as `Attention.explain`, each part (B, H, T, S)."""
         queries = self._split(self.query_projection(self._checked(query, memory)))

@@ -10,7 +10,6 @@ import torch
 from torch import Tensor, nn
 
 from heedful.attention.memory import Memory
-from heedful.attention.weights import Weights
 from heedful.errors import SizeError
 from heedful.registry import Registry
 
@@ -28,7 +27,9 @@ class Normaliser(nn.Module, ABC):
     """
 
     content_based = True  # a permutation of the source permutes the weights
-    sequential = False  # looks at what was attended to before: `forward` has a last argument more, its carry
+    sequential = False  # looks at earlier steps: `forward(scores, mask, memory, carry)` returns weights and carry
+    partial = False  # rows may sum to less than 1
+    walks = False  # asks for the scores of few positions, one after the other: has a method `walk`
     whole_rows = False  # needs the scores of the whole source, also where the scope has windows
 
     def __init__(self, *, temperature: float = 1.0) -> None:
@@ -60,10 +61,6 @@ class Normaliser(nn.Module, ABC):
 
     def begin(self, memory: Memory) -> Any:
         """What a part that is `sequential` knows before the first step: tensors (B, 1, ...)."""
-        raise NotImplementedError
-
-    def remember(self, carry: Any, weights: Weights, memory: Memory) -> Any:
-        """What it knows after a step with these weights: tensors (B, T, ...), T hypotheses of that step."""
         raise NotImplementedError
 
 

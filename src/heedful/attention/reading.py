@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Any, Protocol
 
+import torch
 from torch import Tensor
 
-from heedful.attention.memory import Memory
+from heedful.attention.memory import Memory, Window
 from heedful.attention.rows import Rows
 from heedful.attention.scores import Score
+from heedful.attention.weights import Windowed
 
 
 class Reading(Protocol):
@@ -51,3 +53,46 @@ def few(memory: Memory, *, narrow: bool) -> Callable[[Tensor], Memory]:
         return Memory(found, found if keys is None else keys(columns), mask, positions, lengths)
 
     return at
+
+
+def picked(memory: Memory, rows: Tensor, columns: Tensor) -> Memory:
+    """Of the sentences `rows` (N) the positions `columns` (N, W), as a memory of N sentences of W positions."""
+    at = (rows.unsqueeze(1), columns)
+    values = memory.values[at]
+    keys = values if memory.keys is memory.values else memory.keys[at]
+    return Memory(values, keys, memory.mask[at], memory.positions[at], memory.lengths[rows])
+
+
+def walk(
+    score: Score, normaliser: Any, memory: Memory, queries: Tensor, window: Window, carry: Any
+) -> tuple[Tensor, Windowed, Any]:
+    """Context and weights of a normaliser that asks for the scores of few positions, and what it remembers."""
+    flat, count = queries.flatten(0, 1), queries.shape[1]
+
+    def rate(rows: Tensor, columns: Tensor) -> Tensor:
+        some = picked(memory, rows // count, columns)
+        return score(flat[rows].unsqueeze(1), some).squeeze(1)  # e_tj
+
+    weights, after = normaliser.walk(rate, window.mask, memory, carry)  # alpha_tj
+    if window.prior is not None:
+        weights = weights._replace(values=weights.values * window.prior.gather(2, weights.columns))
+    sentences = torch.arange(len(memory.mask), device=flat.device)[:, None, None]
+    found = memory.values[sentences, weights.columns]  # (B, T, W, V)
+    context = (weights.values.unsqueeze(2).to(found.dtype) @ found).squeeze(2)  # c_t
+    return context, weights, after
+
+
+def order_of(mask: Tensor, positions: Tensor) -> Tensor:
+    """The columns in the order of their positions, then those without one, those that are masked last: (B, S)."""
+    behind = positions.shape[1] + positions.amax()
+    ranks = torch.where(positions > 0, positions, torch.where(mask, behind, behind + 1))
+    return ranks.argsort(dim=1, stable=True)
+
+
+def places_of(positions: Tensor) -> Tensor:
+    """positions (B, S) -> the column of each, (B, P + 1); -1 where there is none."""
+    columns = torch.arange(positions.shape[1], device=positions.device).expand_as(positions)
+    places = torch.full((len(positions), int(positions.amax()) + 1), -1, device=positions.device)
+    places = places.scatter(1, positions, columns)
+    places[:, 0] = -1
+    return places

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from torch import nn
 
-from heedful.attention import Additive
+from heedful.attention import Additive, Monotonic
 from heedful.errors import RecipeError, nearest
 from heedful.model.cells import GRU, LSTM, PaperGRU
 
@@ -25,6 +25,7 @@ def uniform(model: nn.Module) -> None:
         nn.init.uniform_(parameter, -0.1, 0.1)
     _keep_padding_zero(model)
     _keep_norms(model)
+    _keep_stop_bias(model)
 
 
 def bahdanau(model: nn.Module) -> None:
@@ -42,6 +43,7 @@ def bahdanau(model: nn.Module) -> None:
             nn.init.normal_(module.query_projection.weight, 0.0, 0.001)
             nn.init.normal_(module.key_projection.weight, 0.0, 0.001)
             nn.init.zeros_(module.v)
+    _keep_stop_bias(model)
     _orthogonal_recurrence(model)
 
 
@@ -79,6 +81,13 @@ def _keep_norms(model: nn.Module) -> None:
     for module in model.modules():
         if isinstance(module, nn.LayerNorm):
             module.reset_parameters()
+
+
+def _keep_stop_bias(model: nn.Module) -> None:
+    """It says how far a walk goes at first: papers that do not walk have no say in it."""
+    for module in model.modules():
+        if isinstance(module, Monotonic):
+            nn.init.constant_(module.bias, module.initial_bias)
 
 
 def _orthogonal_recurrence(model: nn.Module) -> None:

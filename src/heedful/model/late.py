@@ -88,7 +88,11 @@ class Late(Fusion):
         assert isinstance(memory, Memory)
         outputs, _ = self.stack.unroll(embeddings, state.layers)  # h_1 .. h_T
         steps = state.step + torch.arange(embeddings.shape[1], device=embeddings.device)
-        context, weights, _ = self.attention(outputs, memory, steps=steps)  # c_1 .. c_T
+        if self.attention.sequential:
+            answered = self.attention.one_by_one(outputs, memory, steps=steps, carry=state.carry)
+        else:
+            answered = self.attention(outputs, memory, steps=steps)
+        context, weights, _ = answered  # c_1 .. c_T
         before = self.stack.outputs_before(outputs, state.layers)
         return Steps(embeddings, before, outputs, context, self._attentional(context, outputs), weights)
 

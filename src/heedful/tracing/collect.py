@@ -9,7 +9,17 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from heedful.attention import Memory, MultiHead, normalisers, scopes, scores
+from heedful.attention import (
+    Attention,
+    Coverage,
+    LocationSensitive,
+    Memory,
+    Monotonic,
+    MultiHead,
+    normalisers,
+    scopes,
+    scores,
+)
 from heedful.data.batches import Example, Sequences, collate
 from heedful.data.codec import Encoded as Source
 from heedful.data.vocabulary import Vocabulary
@@ -48,8 +58,9 @@ def parts_of(model: Model) -> dict[str, Any]:
             "temperature": attention.normaliser.temperature,
             "heads": attention.heads,
         }
-        if hasattr(attention.scope, "window"):
-            parts["window"] = attention.scope.window
+        settings = (("window", attention.scope, "window"), ("looks_at", attention.score, "weights"))
+        settings += tuple((name, attention.normaliser, name) for name in ("chunk", "soft"))
+        parts |= {name: getattr(part, own) for name, part, own in settings if hasattr(part, own)}
     return parts
 
 
@@ -175,6 +186,7 @@ def _asked(model: Model, memory: Memory, query: Tensor, state: State, steps: Ste
         values["keys"] = memory.keys[0]
     if attention.score.query_weight() is not None:
         values["query"] = queries[0, 0]
+    values |= {} if state.carry is None else _remembered(attention, memory, state.carry)
     mask, scores, shares, prior = attention.explain(query, memory, steps=state.step, carry=state.carry)
     name = registered_name(scopes, attention.scope)
     if name == "local_m":
@@ -202,6 +214,23 @@ def _asked_in_heads(attention: MultiHead, memory: Memory, query: Tensor, state: 
         values |= {"weights of heads before the prior": shares, "prior of heads": prior}
     values |= {"weights of heads": shares if prior is None else shares * prior, "weights": steps.weights[0, 0]}
     return {name: value for name, value in values.items() if value is not None}
+
+
+def _remembered(attention: Attention, memory: Memory, carry: Any) -> Tensors:
+    """What the score and the normaliser know of earlier steps."""
+    values, (_, of_score, of_normaliser) = {}, carry
+    score, order = attention.score, memory.order
+    assert order is not None
+    if isinstance(score, Coverage):
+        values["coverage"] = of_score[0, 0]
+    elif isinstance(score, LocationSensitive):
+        values["earlier weights"] = torch.zeros_like(of_score).scatter(-1, order.expand_as(of_score), of_score)[0, 0].T
+        values["location features"] = score.features(memory, of_score)[0, 0]
+    if isinstance(attention.normaliser, Monotonic) and attention.normaliser.walks:
+        values["last stop"] = of_normaliser[0, 0].clamp(max=memory.mask.shape[1]) + 1
+    elif isinstance(attention.normaliser, Monotonic):
+        values["stops before"] = torch.zeros_like(of_normaliser[0, 0]).scatter(-1, order[0], of_normaliser[0, 0])
+    return values
 
 
 _GATES = {

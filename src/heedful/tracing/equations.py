@@ -143,17 +143,8 @@ def _attention(parts: Mapping[str, Any], letters: Letters) -> dict[str, Descript
     h, j, e, a = f"{letters.h}_{letters.j}", letters.j, letters.e, letters.a
     top = upper(parts["decoder_layers"], parts["decoder_layers"])
     q = "q_t" if parts["fusion"] == "transformer" else f"s{top}_{{t-1}}" if letters is BAHDANAUS else f"h{top}_t"
-    additive = f"{BAHDANAU}, appendix A.1.2" if letters is BAHDANAUS or parts["score"] == "additive" else ""
     luong = f"{LUONG}, section 3.1"
-    products = {
-        "general": ("", f"W_a {h}", f"{q} . W_a {h}", luong),
-        "additive": (f"W_a {q}", f"U_a {h}", f"v_a . tanh(W_a {q} + U_a {h})", additive),
-        "concat": (f"W_a [{q}; 0]", f"W_a [0; {h}]", f"v_a . tanh(W_a [{q}; {h}])", luong),
-        "location": (f"W_a {q}", "", f"row {j} of W_a {q}", luong),
-        "dot": ("", "", f"{q} . {h}", luong),
-        "scaled_dot": ("", "", f"{q} . {h} / sqrt(their size)", f"{VASWANI}, section 3.2.1"),
-    }
-    query, keys, score, source = products.get(parts["score"], ("query", "key", f"score {parts['score']!r}", ""))
+    query, keys, score, source = _score(parts, letters, h, q)
     if "b_a" in parts.get("weights", ()):
         keys, score = f"{keys} + b_a", score.replace(h + ")", f"{h} + b_a)")
     prior = parts["scope"] == "local_p"
@@ -165,6 +156,7 @@ def _attention(parts: Mapping[str, Any], letters: Letters) -> dict[str, Descript
     return {
         "keys": Description(ENCODER, keys, f"{keys}, once a sentence", source),
         "query": Description(ATTENTION, query, query, source),
+        **_remembered(parts, j, a),
         "centre": Description(ATTENTION, "p_t", f"p_t = S sigmoid(v_p . tanh(W_p {q}))" if prior else "p_t = t", local),
         "scores": Description(ATTENTION, e, f"{e} = {score}", source),
         "window": Description(ATTENTION, "window", _window(parts), local if parts["scope"] != "global" else luong),
@@ -178,6 +170,55 @@ def _attention(parts: Mapping[str, Any], letters: Letters) -> dict[str, Descript
         "context": Description(
             ATTENTION, "c_t", f"c_t = sum_{j} {a} {h}", f"{BAHDANAU}, section 3.1" if letters is BAHDANAUS else luong
         ),
+    }
+
+
+def _score(parts: Mapping[str, Any], letters: Letters, h: str, q: str) -> tuple[str, str, str, str]:
+    """Query, key, score, and where it is printed."""
+    additive = f"{BAHDANAU}, appendix A.1.2" if letters is BAHDANAUS or parts["score"] == "additive" else ""
+    j, luong = letters.j, f"{LUONG}, section 3.1"
+    products = {
+        "general": ("", f"W_a {h}", f"{q} . W_a {h}", luong),
+        "additive": (f"W_a {q}", f"U_a {h}", f"v_a . tanh(W_a {q} + U_a {h})", additive),
+        "concat": (f"W_a [{q}; 0]", f"W_a [0; {h}]", f"v_a . tanh(W_a [{q}; {h}])", luong),
+        "location": (f"W_a {q}", "", f"row {j} of W_a {q}", luong),
+        "dot": ("", "", f"{q} . {h}", luong),
+        "coverage": (
+            f"W_a {q}",
+            f"U_a {h}",
+            f"v_a . tanh(W_a {q} + U_a {h} + b_a + w_c cov_t{j})",
+            "See et al. 2017, section 2.3",
+        ),
+        "location_sensitive": (
+            f"W_a {q}",
+            f"U_a {h}",
+            f"v_a . tanh(W_a {q} + U_a {h} + b_a + U_f f_t{j})",
+            "Chorowski et al. 2015, section 2.1",
+        ),
+        "scaled_dot": ("", "", f"{q} . {h} / sqrt(their size)", f"{VASWANI}, section 3.2.1"),
+    }
+    return products.get(parts["score"], ("query", "key", f"score {parts['score']!r}", ""))
+
+
+def _remembered(parts: Mapping[str, Any], j: str, a: str) -> dict[str, Description]:
+    what = {"last": "of step t - 1", "sum": "summed over all steps before", "both": "of step t - 1, and summed"}
+    seen = what.get(parts.get("looks_at", ""), "")
+    raffel = "Raffel et al. 2017, section 2"
+    return {
+        "coverage": Description(
+            ATTENTION, f"cov_t{j}", f"cov_t{j} = the sum of {a} over all steps before", "See et al. 2017, section 2.3"
+        ),
+        "earlier weights": Description(ATTENTION, f"past_t{j}", f"{a} {seen}; 0 before the first step", ""),
+        "location features": Description(
+            ATTENTION, f"f_t{j}", "f_t = F * past_t, over the places of the text", "Chorowski et al. 2015, section 2.1"
+        ),
+        "last stop": Description(
+            ATTENTION,
+            "stop_{t-1}",
+            "where the walk goes on, from 1, what has no place last; behind all, it ended",
+            raffel,
+        ),
+        "stops before": Description(ATTENTION, "stops_{t-1}", "the probability that step t - 1 stopped there", raffel),
     }
 
 
@@ -202,9 +243,18 @@ def _normaliser(parts: Mapping[str, Any], letters: Letters) -> tuple[str, str]:
         "sparsemax": (f"max(0, {e} - tau), tau such that they sum to 1", "Martins and Astudillo 2016"),
         "entmax15": (f"max(0, {e} / 2 - tau)^2, tau such that they sum to 1", "Peters et al. 2019"),
     }
+    if name == "monotonic":
+        return f"{a} = {_monotonic(parts, e)}", "Raffel et al. 2017, section 2"
     formula, source = formulas.get(name, (f"normaliser {name!r} of {e}", ""))
     where = "" if parts["scope"] == "global" and parts["score"] != "location" else ", inside of the window, 0 outside"
     return f"{a} = {formula}{where}" if parts["scope"] != "local_p" else f"{formula}{where}", source
+
+
+def _monotonic(parts: Mapping[str, Any], e: str) -> str:
+    walk = f"1 at the first place from stop_{{t-1}} on with {e} + r > 0"
+    if parts["soft"]:
+        walk = f"p q, p = sigmoid({e} + r), q = (1 - p) q of the place before + stops_{{t-1}}"
+    return walk + (f"; spread by exp {e} over the {parts['chunk']} places that end there" if parts["chunk"] > 1 else "")
 
 
 def _fixed() -> dict[str, Description]:

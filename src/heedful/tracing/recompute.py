@@ -22,6 +22,7 @@ from heedful.tracing.formulas import (
     under,
     weights_of_heads,
 )
+from heedful.tracing.remembering import earlier, monotonic, seeing_scores
 
 Values = Mapping[str, Array]
 Parts = Mapping[str, Any]
@@ -43,9 +44,10 @@ def recompute(parts: Parts, values: Values, weights: Values, *, before: Values |
     if before is None:
         found |= _start(parts, values, weights)
     else:
-        found |= _carried(parts, {name: np.asarray(value, np.float64) for name, value in before.items()})
+        before = {name: np.asarray(value, np.float64) for name, value in before.items()}
+        found |= _carried(parts, before)
     if "weights" in values:
-        found |= _attention(parts, values, weights)
+        found |= earlier(parts, values, before) | _attention(parts, values, weights)
     elif "context" in values:
         found["context"] = values["last hidden" + _layer(parts["encoder_layers"], parts["encoder_layers"])]  # c = h_Tx
     found |= _decoder(parts, values, weights) | _late(parts, values, weights)
@@ -170,12 +172,13 @@ def _attention(parts: Parts, values: Values, weights: Values) -> dict[str, Array
     h, places = values["source states"], values["places"]
     found = _score(parts, s, h, values, weights) | _scope(parts, s, places, values, weights)
     open_ = values["window"] > 0 if "window" in values else np.ones(len(h), bool)
+    name = "weights before the prior" if "prior" in values else "weights"
     normalise = NORMALISERS.get(parts["normaliser"])
-    if normalise is not None:
-        alpha = np.zeros(len(h))
-        if open_.any():
-            alpha[open_] = normalise(values["scores"][open_] / parts["temperature"])
-        found["weights" if "prior" not in values else "weights before the prior"] = alpha
+    if parts["normaliser"] == "monotonic":
+        found[name] = monotonic(parts, values, weights, open_)
+    elif normalise is not None:
+        found[name] = np.zeros(len(h))
+        found[name][open_] = normalise(values["scores"][open_] / parts["temperature"]) if open_.any() else 0
     if "prior" in values:
         found["weights"] = values["weights before the prior"] * values["prior"]
     found["context"] = sum(
@@ -206,7 +209,7 @@ def _score(parts: Parts, s: Array, h: Array, values: Values, weights: Values) ->
         rated = values["query"]
         rows = np.clip(values["places"].astype(int), 1, len(rated)) - 1
         return {"query": W_a @ s, "scores": np.array([rated[row] for row in rows])}
-    return {}
+    return seeing_scores(parts, s, h, values, weights) if score in ("coverage", "location_sensitive") else {}
 
 
 def _scope(parts: Parts, s: Array, places: Array, values: Values, weights: Values) -> dict[str, Array]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from heedful.attention import Attention, MultiHead, scores
+from heedful.attention import Attention, Monotonic, MultiHead, scores
 from heedful.model import Model, cells, fusions, readouts, starts
 from heedful.registry import Registry
 
@@ -103,27 +103,32 @@ def _attention(attention: Attention | MultiHead) -> Letters:
         return heads | _attention(attention.core)
     score, name = attention.score, registered_name(scores, attention.score)
     own = _own(score)
+    additive = {
+        "W_a": "query_projection.weight",
+        "U_a": "key_projection.weight",
+        "v_a": "v",
+        "b_a": "key_projection.bias",
+    }
     known = {
         "dot": {},
         "scaled_dot": {},
         "general": {"W_a": "key_projection.weight"},
-        "additive": {
-            "W_a": "query_projection.weight",
-            "U_a": "key_projection.weight",
-            "v_a": "v",
-            "b_a": "key_projection.bias",
-        },
+        "additive": additive,
         "concat": {"W_a": "projection.weight", "v_a": "v"},
         "location": {"W_a": "query_projection.weight"},
+        "coverage": {**additive, "w_c": "coverage_projection"},
+        "location_sensitive": {**additive, "U_f": "feature_projection.weight", "F": "convolution.weight"},
     }
     if name in known:
         letters = {letter: own[parameter] for letter, parameter in known[name].items() if parameter in own}
     else:
         letters = _under("score", own)
+    normaliser = _under("normaliser", _own(attention.normaliser))
+    letters |= {"r": normaliser["normaliser.bias"]} if isinstance(attention.normaliser, Monotonic) else normaliser
     scope = _own(attention.scope)
     if set(scope) == {"query_projection.weight", "v"}:
         return letters | {"W_p": scope["query_projection.weight"], "v_p": scope["v"]}
-    return letters | _under("scope", scope) | _under("normaliser", _own(attention.normaliser))
+    return letters | _under("scope", scope)
 
 
 def _readout(model: Model) -> Letters:
