@@ -21,6 +21,7 @@ class Memory(NamedTuple):
     places: Tensor | None = (
         None  # (B, P + 1) int64, for scopes with windows: the column of the word at each place, or -1
     )
+    second: Memory | None = None  # of a second source, where two attentions ask: see `TwoAttentions`
 
 
 class Window(NamedTuple):
