@@ -155,7 +155,7 @@ def _small(examples: Sequence[Example], batch_size: int) -> list[list[int]]:
     return groups
 
 
-def _of_batch(model: Model, batch: Batch, *, ended: bool) -> dict[str, list[float]]:
+def _of_batch(model: Model, batch: Batch, *, ended: bool = True) -> dict[str, list[float]]:
     assert model.attention is not None
     assert batch.target is not None
     seen = _Observed([], [], [])
@@ -220,7 +220,7 @@ def _starts_from_source(model: Model, batch: Batch) -> bool:
     return bool(asked) and any(its is not None for its in torch.autograd.grad(asked, known, allow_unused=True))
 
 
-def _about_words(mask: Tensor, convention: str, *, ended: bool) -> Tensor:
+def _about_words(mask: Tensor, convention: str, *, ended: bool = True) -> Tensor:
     """Target mask (B, T) -> bool (B, T): the steps whose rows are about a word; `ended`: the last writes an end."""
     found = torch.zeros_like(mask)
     for row, steps in zip(found, mask.sum(1).tolist(), strict=True):
