@@ -78,7 +78,7 @@ AXES = (
     ("Readouts", "model.readout", readouts, ("fusion", "embedding_size", "hidden_size")),
     ("Fronts", "model.front", fronts, ("features_size", "embedding_size")),
     ("Readers of features", "data.source_features", readers, ()),
-    ("Tokenisers", "data.source_tokens, data.target_tokens", tokenisers, ()),
+    ("Tokenisers", "data.source_tokens, data.second_source_tokens, data.target_tokens", tokenisers, ()),
 )
 
 
@@ -132,11 +132,13 @@ MEANINGS: dict[str, str] = {
     "data.source_features": "what reads the files that sources name, where they are no texts: see features.md",
     "data.source_column": "column of the source, from 1; in JSON lines a key",
     "data.target_column": "column of the target, likewise",
+    "data.second_source_column": "column of a second source, likewise: see [shapes.md](shapes.md)",
     "data.tag_columns": "columns (keys) of tags; JSON lines without it use the key `tags`",
     "data.tag_separator": "between two tags in one cell",
     "data.normalisation": "Unicode form that texts and tags are brought into where they come in",
     "data.bad_lines": '"error" stops at the first bad line, "skip" leaves bad lines out and says so',
     "data.source_tokens": "how sources are cut into tokens",
+    "data.second_source_tokens": "how second sources are cut into tokens",
     "data.target_tokens": "how targets are cut into tokens",
     "data.source_min_count": "rarer source tokens become the unknown symbol",
     "data.target_min_count": "rarer target tokens become the unknown symbol",

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from heedful.alignment import Alignment
 from heedful.data.batches import Example
 from heedful.data.codec import Codec
+from heedful.data.encoded import Columns
 from heedful.data.vocabulary import Vocabulary
 from heedful.search import Hypothesis
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 @dataclass(frozen=True)
@@ -26,6 +31,7 @@ class Prediction:
             `log_probability`.
         alignment: the attention weights; None where they were not asked for, or the model has no attention.
         finished: False where the answer was cut at the length limit, or the rules left no way to go on.
+        second_alignment: the weights over the second source, where the model looks at two.
     """
 
     text: str
@@ -35,6 +41,7 @@ class Prediction:
     token_scores: tuple[float, ...]
     alignment: Alignment | None
     finished: bool
+    second_alignment: Alignment | None = None
 
 
 BLANK = Prediction("", (), 0.0, 0.0, (), None, True)
@@ -77,28 +84,44 @@ class Answers:
     ) -> Prediction:
         tokeniser = self.codec.target_tokeniser
         labels = tokeniser.labels_of(words)
+        alignment, second = self._alignments(example, hypothesis, labels) if with_alignment else (None, None)
         return Prediction(
             text=tokeniser.join(words),
             tokens=tuple(labels),
             score=hypothesis.score,
             log_probability=hypothesis.log_probability,
             token_scores=tuple(hypothesis.token_scores),
-            alignment=self._alignment(example, hypothesis, labels) if with_alignment else None,
+            alignment=alignment,
             finished=hypothesis.finished,
+            second_alignment=second,
         )
 
-    def _alignment(self, example: Example, hypothesis: Hypothesis, labels: Sequence[str]) -> Alignment | None:
-        if hypothesis.weights is None:
+    def _alignments(
+        self, example: Example, hypothesis: Hypothesis, labels: Sequence[str]
+    ) -> tuple[Alignment | None, Alignment | None]:
+        """Over each source that is looked at."""
+        columns = example.source.columns(self.shortening)
+        first = self._alignment(columns, hypothesis.weights, labels, finished=hypothesis.finished)
+        if example.second is None:
+            return first, None
+        return first, self._alignment(
+            example.second.columns(), hypothesis.second_weights, labels, finished=hypothesis.finished
+        )
+
+    def _alignment(
+        self, columns: Columns, weights: Tensor | None, labels: Sequence[str], *, finished: bool
+    ) -> Alignment | None:
+        if weights is None:
             return None
-        source = example.source.columns(self.shortening)
+        end = self.codec.end_labels(finished=finished)
         return Alignment.of(
-            source.labels,
-            [*labels, *self.codec.target_labels([Vocabulary.END] * hypothesis.finished)],
-            hypothesis.weights[:, : len(source.labels)].double().numpy(),
+            columns.labels,
+            [*labels, *end],
+            weights[:, : len(columns.labels)].double().numpy(),
             convention=self.convention,
-            source_positions=source.positions,
-            source_spans=source.spans,
-            target_end=hypothesis.finished,
+            source_positions=columns.positions,
+            source_spans=columns.spans,
+            target_end=bool(end),
         )
 
     def _replaced(self, words: Sequence[str], example: Example, hypothesis: Hypothesis) -> list[str]:

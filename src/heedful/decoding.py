@@ -30,11 +30,13 @@ class Decoding:
         settings: the recipe's ``[predict]`` table.
         banned: symbols that are never written.
         prefix: symbols that every answer begins with.
+        label: whether an answer is one symbol, without an end symbol.
     """
 
     settings: PredictRecipe
     banned: tuple[int, ...]
     prefix: tuple[int, ...]
+    label: bool = False
 
     @classmethod
     def of(cls, settings: PredictRecipe, codec: Codec, *, normalisation: str) -> Decoding:
@@ -48,21 +50,46 @@ class Decoding:
         banned = [_single(normalise(text, normalisation), codec) for text in settings.banned]
         if settings.unknown == "avoid":
             banned.append(Vocabulary.UNKNOWN)
+        if codec.has_label:
+            _check_label(settings)
+            banned.append(Vocabulary.END)
         if settings.max_length is not None and settings.max_length <= len(prefix):
             raise RecipeError(
                 f"max_length {settings.max_length} leaves no room for a prefix of {len(prefix)} tokens and an end"
             )
-        return cls(settings, tuple(banned), tuple(prefix))
+        return cls(settings, tuple(banned), tuple(prefix), codec.has_label)
 
     def search(
-        self, model: Answering, source: Sequences, lines: Sequence[int], *, n_best: int, with_weights: bool
+        self,
+        model: Answering,
+        source: Sequences,
+        lines: Sequence[int],
+        *,
+        n_best: int,
+        with_weights: bool,
+        second: Sequences | None = None,
     ) -> list[list[Hypothesis]]:
-        """The n best answers to each source, or n drawn ones; `lines` number the sources, for their draws."""
+        """The n best answers to each source (and `second` source), or n drawn ones; `lines` number the sources, for
+        their draws."""
+        found = self._search(model, source, second, lines, n_best, with_weights)
+        if self.label:  # which is all of an answer
+            return [[hypothesis._replace(finished=True) for hypothesis in several] for several in found]
+        return found
+
+    def _search(
+        self,
+        model: Answering,
+        source: Sequences,
+        second: Sequences | None,
+        lines: Sequence[int],
+        n_best: int,
+        with_weights: bool,
+    ) -> list[list[Hypothesis]]:
         settings = self.settings
         rules, ranking = self.rules(source), self.ranking(shortened(source, model.shortening))
         with torch.inference_mode():
             count = settings.beam if settings.sampling_temperature is None else n_best
-            memory, state = model.begin(source, hypotheses=count)
+            memory, state = model.begin(source, second, hypotheses=count)
         if settings.sampling_temperature is not None:
             return sample(
                 model.step,
@@ -97,7 +124,7 @@ class Decoding:
         lengths = source.mask.sum(1).to(precise(source.mask.device))
         # 0.29 * 100 is a little less than 29, and 0.07 * 100 a little more than 7: they are meant to be these.
         longest = (settings.max_length_ratio * lengths + settings.max_length_extra + _ROUNDING).long()
-        longest = longest.clamp(min=len(self.prefix) + 1, max=settings.max_length)
+        longest = longest.clamp(min=len(self.prefix) + 1, max=1 if self.label else settings.max_length)
         shortest = (settings.min_length_ratio * lengths - _ROUNDING).ceil().long().clamp(min=settings.min_length)
         prefix = torch.tensor(self.prefix, device=longest.device).expand(len(longest), -1) if self.prefix else None
         return Rules(
@@ -146,6 +173,18 @@ class Decoding:
             if name not in skip and value != getattr(usual, name):
                 parts.append(f"{name}:{','.join(value) if isinstance(value, list) else value}")
         return "|".join(parts)
+
+
+_NOT_OF_LABELS = ("min_length", "min_length_ratio", "max_length", "no_repeat_ngram", "prefix")
+
+
+def _check_label(settings: PredictRecipe) -> None:
+    usual = PredictRecipe()
+    for name in _NOT_OF_LABELS:
+        if getattr(settings, name) != getattr(usual, name):
+            raise RecipeError(
+                f"{name} does not go with data.target_tokens = 'label': an answer is one label, no more and no less"
+            )
 
 
 def _ids(text: str, codec: Codec, what: str) -> list[int]:

@@ -25,7 +25,7 @@ class Answering(Protocol):
     def has_attention(self) -> bool: ...
     @property
     def shortening(self) -> int: ...
-    def begin(self, source: Sequences, *, hypotheses: int = 0) -> tuple[Any, Any]: ...
+    def begin(self, source: Sequences, second: Sequences | None = None, *, hypotheses: int = 0) -> tuple[Any, Any]: ...
     def step(self, tokens: Tensor, memory: Any, state: Any) -> tuple[Tensor, Weights | None, Any]: ...
     def force(self, batch: Batch) -> tuple[Tensor, Tensor | None]: ...
     def posterior(self, batch: Batch) -> Tensor: ...
@@ -63,6 +63,11 @@ class Ensemble(nn.Module):
                 f"{' and '.join(map(str, sorted(shortenings)))} (model.front)"
             )
         self._shortening = shortenings.pop()
+        if len({len(model.attentions) for model in models if model.has_attention}) > 1:
+            raise RecipeError(
+                "an ensemble needs attention to the same sources: some of these models look at the second source "
+                "(model.second = 'concat' or 'gate') and some do not"
+            )
         self.models = nn.ModuleList(models)
         self.average: EnsembleAverage = average
         self._convention = conventions.pop() if conventions else "predicted"
@@ -82,9 +87,11 @@ class Ensemble(nn.Module):
         """Whether any of the models has."""
         return any(model.has_attention for model in self._members())
 
-    def begin(self, source: Sequences, *, hypotheses: int = 0) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    def begin(
+        self, source: Sequences, second: Sequences | None = None, *, hypotheses: int = 0
+    ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         """Memories and first states, one for each model; `hypotheses` as a model's."""
-        begun = (model.begin(source, hypotheses=hypotheses) for model in self._members())
+        begun = (model.begin(source, second, hypotheses=hypotheses) for model in self._members())
         memories, states = zip(*begun, strict=True)
         return memories, states
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from heedful.data.codec import Codec
 from heedful.data.pairs import Corpus, Pair
+from heedful.data.tokens import Tokeniser
+from heedful.data.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from heedful.answers import Prediction
@@ -45,17 +47,27 @@ class Notes:
             self._cut_first.add(str(pair.line))
         if not pair.source.strip() or self._codec.source_features is not None:  # not read, or has no symbols
             return
-        tokens = self._codec.source_tokeniser.split(pair.source)
-        self._symbols += len(pair.tags) + len(tokens)
-        vocabulary = self._codec.source_vocabulary
+        codec, vocabulary = self._codec, self._codec.source_vocabulary
         tags = [
             tag
             for tag, known in zip(pair.tags, vocabulary.ids((), pair.tags), strict=True)
             if known == vocabulary.UNKNOWN
         ]
-        for token in (*tags, *self._codec.source_tokeniser.labels_of(vocabulary.unknown(tokens))):
+        self._symbols += len(pair.tags)
+        self._add_unknown(tags)
+        self._add(codec.source_tokeniser, vocabulary, pair.source)
+        if codec.second_tokeniser is not None and codec.second_vocabulary is not None:
+            self._add(codec.second_tokeniser, codec.second_vocabulary, pair.second or "")
+
+    def _add(self, tokeniser: Tokeniser, vocabulary: Vocabulary, text: str) -> None:
+        tokens = tokeniser.split(text)
+        self._symbols += len(tokens)
+        self._add_unknown(tokeniser.labels_of(vocabulary.unknown(tokens)))
+
+    def _add_unknown(self, labels: Sequence[str]) -> None:
+        for label in labels:
             self._unknown += 1
-            self._unknown_first.add(repr(token if len(token) <= 40 else token[:37] + "..."))
+            self._unknown_first.add(repr(label if len(label) <= 40 else label[:37] + "..."))
 
     def tell(self, message: Message) -> None:
         """Say what there is to say."""

@@ -62,6 +62,11 @@ class Predictor:
                 raise RecipeError(f"{name} is of no use to a model without attention (fusion 'none')")
         if settings.unknown == "replace" and not model.has_attention:
             raise RecipeError("unknown tokens cannot be replaced by a model without attention (fusion 'none')")
+        if codec.has_label and model.row_convention == "input":
+            raise RecipeError(
+                "model.fusion.rows = 'input' does not go with data.target_tokens = 'label': the one row of weights is "
+                "about the label, since no word is read before it"
+            )
         if settings.attention_temperature is not None:
             self.model = model.at_attention_temperature(settings.attention_temperature)
         self.decoding = Decoding.of(settings, codec, normalisation=normalisation)
@@ -108,10 +113,10 @@ class Predictor:
         with_weights = with_alignment or self._answers.replace_unknown
         answers: list[list[Prediction]] = [[BLANK] for _ in pairs]
         asked = [index for index, pair in enumerate(pairs) if pair.source.strip()]
-        examples = [Example(self._source(pairs[index]), None, index) for index in asked]
+        examples = [Example.of(pairs[index], self.codec, index, with_target=False) for index in asked]
         for batch, members in self._batches(examples, batch_size):
             lines = [pairs[example.index].line for example in members]
-            found = self.decoding.search(self.model, batch.sources[0], lines, n_best=n_best, with_weights=with_weights)
+            found = self.searched(batch, lines, n_best=n_best, with_weights=with_weights)
             for example, hypotheses, line in zip(members, found, lines, strict=True):
                 if not hypotheses:
                     raise RunError(f"line {line}: no answer has a finite probability; are the run's weights damaged?")
@@ -124,6 +129,15 @@ class Predictor:
                 answers[example.index] = predictions if drawn else different(predictions)
             _tell(progress, len(members))
         return answers
+
+    def searched(
+        self, batch: Batch, lines: Sequence[int], *, n_best: int, with_weights: bool
+    ) -> list[list[Hypothesis]]:
+        source, *second = batch.sources
+        width = self._seen(batch).mask.shape[1]
+        asked = {"n_best": n_best, "with_weights": with_weights, "second": second[0] if second else None}
+        found = self.decoding.search(self.model, source, lines, **asked)
+        return [[hypothesis.split(width) for hypothesis in several] for several in found]
 
     def signature(self) -> str:
         """What a number that was measured with these answers should be quoted with."""
@@ -156,7 +170,7 @@ class Predictor:
         for index, pair in enumerate(pairs):
             if pair.target is None:
                 raise RunError(f"line {pair.line}: a target is needed to be scored, got none")
-            examples.append(Example(self._source(pair), self.codec.encode_target(pair.target), index))
+            examples.append(Example.of(pair, self.codec, index))
         for batch, members in self._batches(examples, batch_size):
             found = self._forced(batch, members, with_alignment=with_alignment, posterior=posterior)
             for example, hypothesis in zip(members, found, strict=True):
@@ -181,22 +195,19 @@ class Predictor:
         values, rows = logs.tolist(), None if weights is None else weights.cpu()
         return [
             Hypothesis(
-                tokens=(example.target or [])[:-1],
+                tokens=self.codec.without_end(example.target or []),
                 score=scores[row],
                 log_probability=totals[row],
                 token_scores=values[row][: len(example.target or [])],
                 weights=None if rows is None else rows[row, : len(example.target or [])],
                 finished=True,
-            )
+            ).split(self._seen(batch).mask.shape[1])
             for row, example in enumerate(members)
         ]
 
     def _seen(self, batch: Batch) -> Sequences:
         """The source as attention has it."""
         return shortened(batch.sources[0], self.model.shortening)
-
-    def _source(self, pair: Pair):
-        return self.codec.source_of(pair)
 
     def _batches(self, examples: Sequence[Example], batch_size: int | None) -> Iterator[tuple[Batch, list[Example]]]:
         size = self.settings.batch_size if batch_size is None else batch_size

@@ -189,6 +189,7 @@ def make_model(recipe: Recipe, codec: Codec, *, initialised: bool = True) -> Mod
         source_vocabulary_size=len(codec.source_vocabulary) if features is None else None,
         source_features_size=None if features is None else features.size,
         target_vocabulary_size=len(codec.target_vocabulary),
+        second_vocabulary_size=None if codec.second_vocabulary is None else len(codec.second_vocabulary),
         **settings,
     )
 

@@ -15,7 +15,7 @@ from heedful.errors import DataError, RecipeError
 quick = settings(max_examples=100, deadline=None, derandomize=True)
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 anything = st.text(st.characters(), max_size=40)  # half surrogate pairs too
-NAMES = ["characters", "graphemes", "whitespace", "bpe"]
+NAMES = ["characters", "graphemes", "whitespace", "label", "bpe"]
 TRAINING = ["the cat sat on the naïve mat", "日本 and the 日", "the bat", "new york"] * 3
 
 
@@ -27,7 +27,7 @@ def bpe():
 
 
 def test_the_names():
-    assert tokenisers.names() == ["characters", "graphemes", "whitespace", "bpe"]
+    assert tokenisers.names() == ["characters", "graphemes", "whitespace", "label", "bpe"]
 
 
 @quick

@@ -124,9 +124,9 @@ def test_gradients_of_long_sentences_are_taken_in_small_batches(monkeypatch):
     whole = inside(subject)
     sizes = []
 
-    def of_batch(model, batch, its=experiments._of_batch):
+    def of_batch(model, batch, *, ended, its=experiments._of_batch):
         sizes.append((len(batch.indices), batch.target.tokens.shape[1] * batch.sources[0].tokens.shape[1]))
-        return its(model, batch)
+        return its(model, batch, ended=ended)
 
     monkeypatch.setattr(experiments, "_of_batch", of_batch)
     monkeypatch.setattr(experiments, "MOST_CELLS", 300)

@@ -18,7 +18,7 @@ from heedful.recipes.schema import PartRecipe
 def test_the_model_table_is_the_arguments_of_build():
     """The same names and defaults, both ways; only the sizes of vocabularies and features are not in a recipe."""
     arguments = dict(inspect.signature(build).parameters)
-    for name in ("source_vocabulary_size", "source_features_size", "target_vocabulary_size"):
+    for name in ("source_vocabulary_size", "source_features_size", "target_vocabulary_size", "second_vocabulary_size"):
         del arguments[name]
     fields = ModelRecipe()
     assert list(arguments) == list(ModelRecipe.model_fields)

@@ -49,7 +49,7 @@ def evaluate(
     if message is not None:
         _tell(run, corpus, answers, message)
     return evaluate_texts(
-        [(pair.source, pair.tags) for pair in corpus.pairs],
+        [pair.asked for pair in corpus.pairs],
         [best.text for best, *_ in answers],
         [pair.target or "" for pair in corpus.pairs],
         target_split=run.codec.target_tokeniser.split,

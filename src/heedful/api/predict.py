@@ -24,8 +24,8 @@ def predict(
 
     Args:
         run: a run, its folder, or the folders of an ensemble: see `heedful.load`.
-        texts: sources. Where the recipe has tag columns, each is a line with TABs, as in the training data; where its
-            sources are features, the path of a file.
+        texts: sources. Where the recipe has tag columns or a second source, each is a line with TABs, as in the
+            training data; where its sources are features, the path of a file stands in the source's place.
         n_best: above 1, each answer is a list of at most this many, best first, all different; of answers that are
             drawn (``sampling_temperature``) it is as many as this, and the same may come twice.
         batch_size: sentences at once; changes speed and memory, never answers.

@@ -74,30 +74,37 @@ class Run:
         return answers if n_best > 1 else [best for best, *_ in answers]
 
     def as_pair(self, text: str, line: int, *, place: str | None = None, folder: str = "") -> Pair:
-        """A line of text as a source: all of it, or its columns where the recipe has tag columns; the path of a file,
-        from `folder`, where sources are features.
+        """A line of text as a source: all of it, or its columns where the recipe has a second source or tag columns;
+        the path of a file, from `folder`, where sources are features.
 
         Raises:
-            DataError: the line lacks the columns, the recipe takes its tags from JSON keys, or the file cannot be read.
+            DataError: the line lacks the columns, the recipe takes them from JSON keys, or the file cannot be read.
         """
         data, place = self.recipe.data, place or f"line {line}"
-        if self.codec.source_features is not None:
+        second = () if data.second_source_column is None else (data.second_source_column,)
+        if self.codec.source_features is None:  # the path of a file is no text
+            text = normalise(text, data.normalisation)
+        if not (second or data.tag_columns) or not text.strip():
             return self._with_features(Pair(text, None, (), line), place, folder)
-        text = normalise(text, data.normalisation)
-        if not data.tag_columns or not text.strip():
-            return Pair(text, None, (), line)
         cells = text.split("\t")
-        columns = [column for column in (data.source_column, *data.tag_columns) if isinstance(column, int)]
-        if len(columns) <= len(data.tag_columns):
-            raise DataError(f"{place}: this run's tags have JSON keys; predict from a file of JSON lines (.jsonl)")
-        if max(columns) > len(cells):
+        columns = (data.source_column, *second, *data.tag_columns)
+        numbers = [column for column in columns if isinstance(column, int)]
+        if len(numbers) < len(columns):
+            what = "second source has a JSON key" if second else "tags have JSON keys"
+            raise DataError(f"{place}: this run's {what}; predict from a file of JSON lines (.jsonl)")
+        if max(numbers) > len(cells):
+            others = f", the second source in column {second[0]}" if second else ""
+            tagged = f" and tags in {data.tag_columns}" if data.tag_columns else ""
             raise DataError(
-                f"{place}: expected the source in column {data.source_column} and tags in "
-                f"{data.tag_columns}, as in training, got {len(cells)} columns"
+                f"{place}: expected the source in column {data.source_column}{others}{tagged}, "
+                f"as in training, got {len(cells)} columns"
             )
         separator = normalise(data.tag_separator, data.normalisation)
-        tags = [tag.strip() for column in columns[1:] for tag in cells[column - 1].split(separator)]
-        return Pair(cells[columns[0] - 1], None, tuple(tag for tag in tags if tag), line)
+        source, *rest = (cells[number - 1] for number in numbers)
+        tags = [tag.strip() for cell in rest[len(second) :] for tag in cell.split(separator)]
+        given = normalise(rest[0], data.normalisation) if second else None
+        pair = Pair(source, None, tuple(tag for tag in tags if tag), line, second=given)
+        return self._with_features(pair, place, folder)
 
     def _with_features(self, pair: Pair, place: str, folder: str) -> Pair:
         side = self.codec.source_features
@@ -121,6 +128,7 @@ class Run:
             place=place,
             source_column=data.source_column,
             target_column=data.target_column,
+            second_source_column=data.second_source_column,
             tag_columns=data.tag_columns,
             tag_separator=data.tag_separator,
             normalisation=data.normalisation,
@@ -169,7 +177,7 @@ def load(run: Runs, *, device: str = "cpu", ensemble_average: EnsembleAverage = 
     return Run(folder, recipe, codec, predictor)
 
 
-_READING = ("source_column", "target_column", "tag_columns", "tag_separator", "normalisation")
+_READING = ("source_column", "target_column", "second_source_column", "tag_columns", "tag_separator", "normalisation")
 """What a text is, before it is tokens."""
 
 

@@ -164,7 +164,7 @@ def of_run(run: Run, wanted: Wanted) -> Side:
     entries = {
         pair.line: Entry(
             pair.line,
-            " ".join([*map("[{}]".format, pair.tags), pair.source]),
+            _shown(pair),
             pair.target,
             _maps(found, wanted, None if side is None else picture_of(pair.features, side.reader)),
         )
@@ -172,6 +172,11 @@ def of_run(run: Run, wanted: Wanted) -> Side:
     }
     facts = _facts(run, predictor, corpus, forced=forced)
     return Side(run.folder.name or str(run.folder), facts, entries, frozenset(pair.line for pair in filled), lines)
+
+
+def _shown(pair: Pair) -> str:
+    second = [] if pair.second is None else ["|", pair.second]
+    return " ".join([*map("[{}]".format, pair.tags), pair.source, *second])
 
 
 def _read(run: Run, wanted: Wanted) -> tuple[bool, Corpus]:
@@ -230,11 +235,25 @@ def _tell(run: Run, pairs: Sequence[Pair], answers: Sequence[Sequence[Prediction
 
 def _maps(found: Sequence[Prediction], wanted: Wanted, picture: Picture | None) -> tuple[Map, ...]:
     """The answers to one source; an answer without a symbol has nothing to draw."""
-    return tuple(
-        Map(one.alignment, one.text, f"answer {place}" if wanted.answers > 1 else "", one.score, picture)
-        for place, one in enumerate(found, start=1)
-        if one.alignment is not None and one.alignment.weights.size
-    )
+    maps = []
+    for place, one in enumerate(found, start=1):
+        caption = f"answer {place}" if wanted.answers > 1 else ""
+        both = [(one.alignment, caption, picture)]
+        if one.second_alignment is not None:
+            both = [
+                (one.alignment, _with(caption, "source"), picture),
+                (one.second_alignment, _with(caption, "second source"), None),
+            ]
+        maps += [
+            Map(each, one.text, said, one.score, under)
+            for each, said, under in both
+            if each is not None and each.weights.size
+        ]
+    return tuple(maps)
+
+
+def _with(caption: str, source: str) -> str:
+    return f"{caption}, {source}" if caption else source
 
 
 def _facts(run: Run, predictor: Predictor, corpus: Corpus, *, forced: bool) -> Facts:

@@ -53,13 +53,18 @@ def trace(
             f"{run.folder}: a trace begins with the symbols of a text, and the sources of this run are features; "
             "look and diagnose tell of its attention"
         )
+    if run.recipe.model.second is not None:
+        raise RunError(
+            f"{run.folder}: a trace follows one source, and this run has a second one "
+            f"(model.second = {run.recipe.model.second!r}); look and diagnose tell of its attention"
+        )
     pair = _pair(run, source, target)
     encoded = run.codec.encode_source(pair.source, pair.tags)
     notes = _notes(run, pair)
     if pair.target is None:
         symbols = _greedy(run, model, Example(encoded, None, 0))
         labels = run.codec.target_labels(symbols)
-        if Vocabulary.END not in symbols:
+        if Vocabulary.END not in symbols and not run.codec.has_label:
             notes.append(f"the answer is cut at its longest, {len(symbols)} symbols, before its end symbol")
     else:
         symbols, labels = run.codec.encode_target(pair.target), run.codec.target_labels_of(pair.target)

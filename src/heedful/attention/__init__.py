@@ -16,7 +16,8 @@ from heedful.attention.multihead import MultiHead
 from heedful.attention.normalisers import Entmax15, Normaliser, Softmax, Sparsemax, normalisers
 from heedful.attention.scopes import Causal, Global, LocalM, LocalP, Scope, scopes
 from heedful.attention.scores import Additive, Concat, Dot, General, Location, ScaledDot, Score, scores
-from heedful.attention.weights import Weights, Windowed, dense
+from heedful.attention.two import TwoAttentions
+from heedful.attention.weights import SideBySide, Weights, Windowed, dense
 
 __all__ = [
     "Additive",
@@ -40,8 +41,10 @@ __all__ = [
     "ScaledDot",
     "Scope",
     "Score",
+    "SideBySide",
     "Softmax",
     "Sparsemax",
+    "TwoAttentions",
     "Weights",
     "Window",
     "Windowed",

@@ -22,6 +22,7 @@ class Memory(NamedTuple):
         None  # (B, P + 1) int64, for scopes with windows: the column of the word at each place, or -1
     )
     order: Tensor | None = None  # (B, S) int64, for parts that remember: the columns in the order of the sentence
+    second: Memory | None = None  # of a second source, where two attentions ask: see `TwoAttentions`
 
 
 class Window(NamedTuple):

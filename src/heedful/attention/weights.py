@@ -10,7 +10,7 @@ from torch import Tensor
 
 from heedful.tensors import dense
 
-__all__ = ["Weights", "Windowed", "dense", "join_weights"]
+__all__ = ["SideBySide", "Weights", "Windowed", "dense", "join_weights"]
 
 
 class Windowed(NamedTuple):
@@ -32,7 +32,23 @@ class Windowed(NamedTuple):
         return Windowed(columns, torch.cat([step.values for step in steps], dim=1), self.size)
 
 
-Weights = Tensor | Windowed
+class SideBySide(NamedTuple):
+    """Weights over two sources, each of which has rows of its own."""
+
+    first: Weights  # (B, T, S')
+    second: Weights  # (B, T, S'')
+
+    def dense(self) -> Tensor:
+        """(B, T, S' + S'')."""
+        return torch.cat([dense(self.first), dense(self.second)], dim=-1)
+
+    def join(self, others: Sequence[SideBySide]) -> SideBySide:
+        """These steps, then those of `others`."""
+        steps = (self, *others)
+        return SideBySide(join_weights([step.first for step in steps]), join_weights([step.second for step in steps]))
+
+
+Weights = Tensor | Windowed | SideBySide
 
 
 def join_weights(steps: Sequence[Weights]) -> Weights:

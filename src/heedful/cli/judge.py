@@ -42,6 +42,9 @@ def align(
     words: Annotated[
         bool, typer.Option("--words", help="Merge pieces (BPE, characters) to words, without tags and end symbols.")
     ] = False,
+    second: Annotated[
+        bool, typer.Option("--second", help="Where it looks in the second source, where the model looks at two.")
+    ] = False,
     swap: Annotated[bool, typer.Option("--swap", help="Write links as target-source.")] = False,
     out: Annotated[
         Path | None,
@@ -73,6 +76,7 @@ def align(
         posterior=posterior,
         convention=convention,
         words=words,
+        second=second,
         swap=swap,
         out=out,
         plot=plot,

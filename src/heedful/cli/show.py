@@ -160,7 +160,7 @@ def trained(folder: Path) -> None:
 
 
 def scores_table(scores: Scores) -> str:
-    """Each score on a line with its signature."""
+    """Each score on a line with its signature; of labels, which are right or wrong, only how many are."""
     names = {
         "sequence_error": "sequence error",
         "sequence_error_by_line": "  by line",
@@ -171,6 +171,9 @@ def scores_table(scores: Scores) -> str:
         "chrf": "chrF",
     }
     rows = []
+    if "|tok:label|" in scores.signature:
+        names = {"sequence_error": "label error", "sequence_error_by_line": "  by line"}
+        rows.append(f"{'accuracy':16}{scores.accuracy:7.2f} %  accuracy|{scores.signature}")
     for key, label in names.items():
         unit = "  " if key in ("bleu", "chrf") else " %"
         rows.append(f"{label:16}{getattr(scores, key):7.2f}{unit}  {scores.signatures[key]}")

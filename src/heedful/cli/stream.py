@@ -16,6 +16,7 @@ from heedful.errors import DataError
 if TYPE_CHECKING:
     from io import BufferedIOBase
 
+    from heedful.alignment import Alignment
     from heedful.answers import Prediction
     from heedful.api.run import Run
     from heedful.data.codec import Codec
@@ -161,7 +162,8 @@ def _opened(file: Path | None) -> AbstractContextManager[BufferedIOBase]:
 
 def _object(pair: Pair, found: Sequence[Prediction], n_best: int, with_weights: bool) -> str:
     answers = [_answer(prediction, with_weights=with_weights) for prediction in found]
-    head: dict[str, Any] = {"line": pair.line, "source": pair.source}
+    second = {} if pair.second is None else {"second_source": pair.second}
+    head: dict[str, Any] = {"line": pair.line, "source": pair.source, **second}
     whole = {**head, "answers": answers} if n_best > 1 else {**head, **answers[0]}
     return json.dumps(whole, ensure_ascii=False)
 
@@ -177,5 +179,14 @@ def _answer(prediction: Prediction, *, with_weights: bool = False) -> dict[str, 
         "token_scores": list(prediction.token_scores),
         "alignment": None if alignment is None else alignment.pharaoh(),
         **weights,
+        **_second(prediction.second_alignment, with_weights=with_weights),
         "finished": prediction.finished,
     }
+
+
+def _second(alignment: Alignment | None, *, with_weights: bool) -> dict[str, Any]:
+    """Of a model that looks at two sources."""
+    if alignment is None:
+        return {}
+    weights = {"second_weights": alignment.to_json()} if with_weights else {}
+    return {"second_alignment": alignment.pharaoh(), **weights}

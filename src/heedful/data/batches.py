@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import torch
 from torch import Tensor
 
-from heedful.data.codec import Encoded
+from heedful.data.codec import Codec, Encoded
+from heedful.data.pairs import Pair
 from heedful.data.vocabulary import Vocabulary
 from heedful.errors import SizeError
 
@@ -27,6 +28,23 @@ class Example:
     index: int
     guide: Sequence[tuple[int, int]] = ()
     """Cells (row, column) of the attention weights that the links of a guided training stand for."""
+    second: Encoded | None = None
+    """The second source, where there are two."""
+
+    @classmethod
+    def of(cls, pair: Pair, codec: Codec, index: int, *, with_target: bool = True) -> Example:
+        """`pair` in the symbols of `codec`."""
+        return cls(
+            codec.source_of(pair),
+            codec.encode_target(pair.target or "") if with_target else None,
+            index,
+            second=None if codec.second_tokeniser is None else codec.encode_second(pair.second or ""),
+        )
+
+    def sizes(self) -> tuple[int, ...]:
+        """The lengths of all sides: source, second source if there is one, target."""
+        second = () if self.second is None else (len(self.second.ids),)
+        return (len(self.source.ids), *second, len(self.target or ()))
 
 
 class Sequences(NamedTuple):
@@ -41,7 +59,7 @@ class Sequences(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """What a model gets: sources (one memory each), target, and the `index` of each example, in order."""
+    """What a model gets: one source or two, target, and the `index` of each example, in order."""
 
     sources: tuple[Sequences, ...]
     target: Sequences | None
@@ -61,10 +79,18 @@ def collate(examples: Sequence[Example]) -> Batch:
     targets = [example.target for example in examples if example.target is not None]
     if targets and len(targets) < len(examples):
         raise SizeError(f"expected a target for all {len(examples)} examples of a batch or none, got {len(targets)}")
-    source = _pad([e.source.ids for e in examples], [e.source.positions for e in examples])
+    source = _source([example.source for example in examples])
+    second = [example.second for example in examples if example.second is not None]
+    if second and len(second) < len(examples):
+        raise SizeError(f"expected two sources for all {len(examples)} examples of a batch or none, got {len(second)}")
     target = _pad(targets, [[0] * len(ids) for ids in targets]) if targets else None
     guide = _guide(examples, source, target) if target is not None and any(e.guide for e in examples) else None
-    return Batch((source,), target, tuple(example.index for example in examples), guide)
+    sources = (source, _source(second)) if second else (source,)
+    return Batch(sources, target, tuple(example.index for example in examples), guide)
+
+
+def _source(encoded: Sequence[Encoded]) -> Sequences:
+    return _pad([each.ids for each in encoded], [each.positions for each in encoded])
 
 
 def _guide(examples: Sequence[Example], source: Sequences, target: Sequences) -> Tensor:
@@ -106,11 +132,12 @@ def plan(examples: Sequence[Example], *, batch_tokens: int, seed: int, epoch: in
     """Cut an epoch into batches: lists of places in `examples`, each place exactly once.
 
     The examples are shuffled and gathered into pools of about `pool` batches; each pool is sorted by (source
-    length, target length) and cut, so that little is padded; then the batches are shuffled. The result
+    length, target length; with a second source, its length between them) and cut, so that little is padded; then the
+    batches are shuffled. The result
     depends on the arguments alone, not on any global random state.
 
     Args:
-        batch_tokens: most positions of a batch, padding and both sides counted. A longer example goes alone.
+        batch_tokens: most positions of a batch, padding and all sides counted. A longer example goes alone.
 
     Raises:
         SizeError: `batch_tokens` or `pool` is less than 1.
@@ -118,7 +145,7 @@ def plan(examples: Sequence[Example], *, batch_tokens: int, seed: int, epoch: in
     if batch_tokens < 1 or pool < 1:
         raise SizeError(f"expected batch_tokens and pool of at least 1, got {batch_tokens} and {pool}")
     rng = random.Random(f"batches {seed} {epoch}")
-    sizes = [(len(example.source.ids), len(example.target or ())) for example in examples]
+    sizes = [example.sizes() for example in examples]
     order = list(range(len(examples)))
     rng.shuffle(order)
     batches: list[list[int]] = []
@@ -128,7 +155,7 @@ def plan(examples: Sequence[Example], *, batch_tokens: int, seed: int, epoch: in
     return batches
 
 
-def _pools(order: Sequence[int], sizes: Sequence[tuple[int, int]], tokens: int) -> list[list[int]]:
+def _pools(order: Sequence[int], sizes: Sequence[tuple[int, ...]], tokens: int) -> list[list[int]]:
     pools: list[list[int]] = [[]]
     filled = 0
     for place in order:
@@ -140,18 +167,17 @@ def _pools(order: Sequence[int], sizes: Sequence[tuple[int, int]], tokens: int) 
     return pools
 
 
-def _cut(places: Sequence[int], sizes: Sequence[tuple[int, int]], batch_tokens: int) -> list[list[int]]:
+def _cut(places: Sequence[int], sizes: Sequence[tuple[int, ...]], batch_tokens: int) -> list[list[int]]:
     batches: list[list[int]] = []
-    longest = (0, 0)
+    longest: tuple[int, ...] = ()
     for place in places:
-        source, target = sizes[place]
-        grown = (max(longest[0], source), max(longest[1], target))
+        grown = tuple(map(max, longest, sizes[place])) or sizes[place]
         if batches and (len(batches[-1]) + 1) * sum(grown) <= batch_tokens:
             batches[-1].append(place)
             longest = grown
         else:
             batches.append([place])
-            longest = (source, target)
+            longest = sizes[place]
     return batches
 
 

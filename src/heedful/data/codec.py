@@ -6,17 +6,15 @@ import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
+from heedful.data.encoded import Encoded, Grid
 from heedful.data.features import FeatureSide, NoText, make_reader
 from heedful.data.pairs import Pair
 from heedful.data.tokens import Tokeniser, make_tokeniser, tokeniser_from_json
 from heedful.data.vocabulary import Vocabulary, tag_label
 from heedful.errors import DataError, HeedfulError, RunError
 from heedful.files import write_atomically
-
-if TYPE_CHECKING:
-    import numpy as np
 
 END_LABEL = "∎"
 """What is shown for the end symbol."""
@@ -25,60 +23,13 @@ _VERSION = 1
 _NO_VOCABULARY = Vocabulary(tags=(), tokens=())
 
 
-class Grid(NamedTuple):
-    """Where vector j of a source of features lies, j from 0: from ``step * j`` to ``step * j + width``."""
-
-    step: float
-    width: float
-    unit: str
-
-
-class Encoded(NamedTuple):
-    """A source as the model gets it; all three have the same length.
-
-    `ids` are tags, tokens, END. `positions` tell the place 1..n of each token in the text as it was written,
-    and are 0 for tags and END. `labels` are what to show.
-
-    Of a source of features `ids` is the array (S, F) float32 of normalised vectors, without an END; `positions` are
-    1..S, and `grid` says where they lie, in place of labels.
-    """
-
-    ids: list[int] | np.ndarray
-    positions: Sequence[int]
-    labels: list[str]
-    grid: Grid | None = None
-
-    def columns(self, shortening: int = 1) -> Columns:
-        """What attention's columns show, where the model makes one source state of so many positions."""
-        if self.grid is None:
-            return Columns(self.labels, self.positions, None)
-        step, width, unit = self.grid
-        size = len(self.ids)
-        firsts = range(0, size, shortening)
-        spans = [(step * first, step * (min(first + shortening, size) - 1) + width) for first in firsts]
-        return Columns([_label(start, unit) for start, _ in spans], range(1, len(spans) + 1), spans)
-
-
-class Columns(NamedTuple):
-    """The columns of an `Alignment`: labels, positions, and for features from where to where each lies."""
-
-    labels: Sequence[str]
-    positions: Sequence[int]
-    spans: list[tuple[float, float]] | None
-
-
-def _label(start: float, unit: str) -> str:
-    """``"0.12 s"``, ``"17 px"``, ``"3"``."""
-    text = f"{start:.2f}" if unit == "s" else f"{start:.4g}" if start < 1000 else f"{start:.0f}"
-    return f"{text} {unit}".rstrip()
-
-
 @dataclass(frozen=True)
 class Codec:
     """Tokenisers and vocabularies of both sides. It takes texts as they are, normalised or not.
 
-    With `reverse_source` the model reads the tokens of the source from last to first (Sutskever et al. 2014);
-    tags stay in front and END stays last.
+    With `reverse_source` the model reads the tokens of a source from last to first (Sutskever et al. 2014);
+    tags stay in front and END stays last. A second source has a tokeniser and a vocabulary of its own. A target whose
+    tokeniser takes all of it as one token is a label: it has no END.
 
     With `source_features` sources are features, not texts: there are neither source tokens nor tags.
     """
@@ -89,6 +40,8 @@ class Codec:
     target_vocabulary: Vocabulary
     reverse_source: bool = False
     source_features: FeatureSide | None = None
+    second_tokeniser: Tokeniser | None = None
+    second_vocabulary: Vocabulary | None = None
 
     @classmethod
     def build(
@@ -103,11 +56,13 @@ class Codec:
         target_max_size: int | None = None,
         reverse_source: bool = False,
         source_features: Mapping[str, Any] | None = None,
+        second_source_tokens: tuple[str, Mapping[str, Any]] | None = None,
     ) -> Codec:
         """Train the tokenisers, each given as (name, options), on `pairs` and count the vocabularies.
 
         With a reader of features, given by its name and options, their mean and deviation are
-        learned of the sources.
+        learned of the sources. The limits of the source's vocabulary are those of the second source's too, where
+        `second_source_tokens` says that there is one.
 
         Raises:
             RecipeError: unknown tokeniser or option.
@@ -115,6 +70,7 @@ class Codec:
         """
         if not pairs:
             raise DataError("expected at least one pair to build the vocabularies from, got none")
+        second = _second_side(pairs, second_source_tokens, source_min_count, source_max_size)
         targets: list[str] = []
         for pair in pairs:
             if pair.target is None:
@@ -130,7 +86,7 @@ class Codec:
         )
         if source_features is not None:
             side = FeatureSide.of(make_reader(source_features), [(pair.features, pair.line) for pair in pairs])
-            return cls(NoText(), target_tokeniser, _NO_VOCABULARY, target_vocabulary, False, side)
+            return cls(NoText(), target_tokeniser, _NO_VOCABULARY, target_vocabulary, False, side, *second)
         sources = [pair.source for pair in pairs]
         source_tokeniser = make_tokeniser(*source_tokens)
         source_tokeniser.train(sources)
@@ -141,7 +97,13 @@ class Codec:
             max_size=source_max_size,
             always=source_tokeniser.pieces(),
         )
-        return cls(source_tokeniser, target_tokeniser, source_vocabulary, target_vocabulary, reverse_source)
+        sides = (source_tokeniser, target_tokeniser, source_vocabulary, target_vocabulary)
+        return cls(*sides, reverse_source, None, *second)
+
+    @property
+    def has_label(self) -> bool:
+        """Whether a target is one label, without an END."""
+        return self.target_tokeniser.is_label
 
     def source_of(self, pair: Pair) -> Encoded:
         """The source of a pair as the model gets it: text or features.
@@ -164,21 +126,41 @@ class Codec:
 
     def encode_source(self, text: str, tags: Sequence[str] = ()) -> Encoded:
         """The ids, positions and labels of a source; an unknown tag or token has the id UNKNOWN."""
-        tokens = self.source_tokeniser.split(text)
-        labels = self.source_tokeniser.labels_of(tokens)
+        return self._source(self.source_tokeniser, self.source_vocabulary, text, tags)
+
+    def encode_second(self, text: str) -> Encoded:
+        """The same of a second source, which has no tags."""
+        assert self.second_tokeniser is not None
+        assert self.second_vocabulary is not None
+        return self._source(self.second_tokeniser, self.second_vocabulary, text, ())
+
+    def _source(self, tokeniser: Tokeniser, vocabulary: Vocabulary, text: str, tags: Sequence[str]) -> Encoded:
+        tokens = tokeniser.split(text)
+        labels = tokeniser.labels_of(tokens)
         positions = list(range(1, len(tokens) + 1))
         if self.reverse_source:
             for values in (tokens, labels, positions):
                 values.reverse()
         return Encoded(
-            ids=[*self.source_vocabulary.ids(tokens, tags), Vocabulary.END],
+            ids=[*vocabulary.ids(tokens, tags), Vocabulary.END],
             positions=[*(0 for _ in tags), *positions, 0],
             labels=[*map(tag_label, tags), *labels, END_LABEL],
         )
 
     def encode_target(self, text: str) -> list[int]:
-        """The ids of a target, END last."""
-        return [*self.target_vocabulary.ids(self.target_tokeniser.split(text)), Vocabulary.END]
+        """The ids of a target, END last; of a label its id alone."""
+        return [*self.target_vocabulary.ids(self.target_tokeniser.split(text)), *self._end(Vocabulary.END)]
+
+    def _end(self, end: Any) -> list[Any]:
+        return [] if self.has_label else [end]
+
+    def end_labels(self, *, finished: bool) -> list[str]:
+        """What to show behind an answer: its end symbol, if it has reached one."""
+        return self._end(END_LABEL) if finished else []
+
+    def without_end(self, ids: list[int]) -> list[int]:
+        """`ids` of `encode_target` without their END."""
+        return ids if self.has_label else ids[:-1]
 
     def decode_target(self, ids: Iterable[int]) -> str:
         """The text of `ids` up to the first END, or all of them if there is none."""
@@ -192,7 +174,7 @@ class Codec:
 
     def target_labels_of(self, text: str) -> list[str]:
         """What to show for each of ``encode_target(text)``: the text's own tokens, also those that are unknown."""
-        return [*self.target_tokeniser.labels(text), END_LABEL]
+        return [*self.target_tokeniser.labels(text), *self._end(END_LABEL)]
 
     def _target_tokens(self, ids: Iterable[int]) -> tuple[list[str], bool]:
         """The tokens before the first END, and whether there was one."""
@@ -206,14 +188,24 @@ class Codec:
             "target_tokeniser": self.target_tokeniser.to_json(),
             "target_vocabulary": self.target_vocabulary.to_json(),
         }
+        second = self._second_to_json()
         if self.source_features is not None:
-            return {"version": _VERSION, "source_features": self.source_features.to_json(), **target}
+            return {"version": _VERSION, "source_features": self.source_features.to_json(), **target, **second}
         return {
             "version": _VERSION,
             "reverse_source": self.reverse_source,
             "source_tokeniser": self.source_tokeniser.to_json(),
             "source_vocabulary": self.source_vocabulary.to_json(),
             **target,
+            **second,
+        }
+
+    def _second_to_json(self) -> dict[str, Any]:
+        if self.second_tokeniser is None or self.second_vocabulary is None:
+            return {}
+        return {
+            "second_tokeniser": self.second_tokeniser.to_json(),
+            "second_vocabulary": self.second_vocabulary.to_json(),
         }
 
     @classmethod
@@ -223,16 +215,15 @@ class Codec:
             raise DataError(f"expected version {_VERSION} of the format, got {values['version']!r}")
         target = tokeniser_from_json(values["target_tokeniser"])
         vocabulary = Vocabulary.from_json(values["target_vocabulary"])
+        second = (None, None)
+        if "second_tokeniser" in values:
+            second = tokeniser_from_json(values["second_tokeniser"]), Vocabulary.from_json(values["second_vocabulary"])
         if "source_features" in values:
             side = FeatureSide.from_json(values["source_features"])
-            return cls(NoText(), target, _NO_VOCABULARY, vocabulary, False, side)
-        return cls(
-            tokeniser_from_json(values["source_tokeniser"]),
-            target,
-            Vocabulary.from_json(values["source_vocabulary"]),
-            vocabulary,
-            bool(values["reverse_source"]),
-        )
+            return cls(NoText(), target, _NO_VOCABULARY, vocabulary, False, side, *second)
+        source = tokeniser_from_json(values["source_tokeniser"])
+        source_vocabulary = Vocabulary.from_json(values["source_vocabulary"])
+        return cls(source, target, source_vocabulary, vocabulary, bool(values["reverse_source"]), None, *second)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the codec into the file `path` (``vocabulary.json`` of a run), in one step.
@@ -264,3 +255,15 @@ class Codec:
             raise RunError(f"{os.fspath(path)}: {error}") from error
         except Exception as error:  # the library `tokenizers` raises a plain Exception
             raise RunError(f"{os.fspath(path)}: expected a codec: {error}") from error
+
+
+def _second_side(
+    pairs: Sequence[Pair], tokens: tuple[str, Mapping[str, Any]] | None, min_count: int, max_size: int | None
+) -> tuple[Tokeniser, Vocabulary] | tuple[None, None]:
+    if tokens is None:
+        return None, None
+    texts = [pair.second or "" for pair in pairs]
+    tokeniser = make_tokeniser(*tokens)
+    tokeniser.train(texts)
+    splits = map(tokeniser.split, texts)
+    return tokeniser, Vocabulary.build(splits, min_count=min_count, max_size=max_size, always=tokeniser.pieces())

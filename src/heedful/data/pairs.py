@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from heedful.data import corpora
-from heedful.data.lines import BadLine, decode, is_blank, read_lines, without_blank_end
+from heedful.data.lines import BadLine, is_blank
+from heedful.data.locations import Row, json_object, open_lines
 from heedful.data.texts import Normalisation, normalise
-from heedful.errors import DataError, nearest
+from heedful.errors import DataError
 
 if TYPE_CHECKING:
     from heedful.data.features.reader import Features
 
 
 class Pair(NamedTuple):
-    """A source text with its target. `target` is None only where none was needed; `line` counts from 1.
+    """A source text, perhaps with a second, and its target, None only where none was needed; `line` counts from 1.
 
     Where sources are features, `source` is the path that they were read from.
     """
@@ -28,6 +28,12 @@ class Pair(NamedTuple):
     tags: tuple[str, ...]
     line: int
     features: Features | None = None
+    second: str | None = None
+
+    @property
+    def asked(self) -> tuple[str | tuple[str, ...], ...]:
+        """All that an answer may depend on: two lines with the same of it ask the same."""
+        return (self.source, self.tags) if self.second is None else (self.source, self.tags, self.second)
 
 
 class Corpus(NamedTuple):
@@ -43,6 +49,7 @@ def read_pairs(
     *,
     source_column: int | str = 1,
     target_column: int | str = 2,
+    second_source_column: int | str | None = None,
     tag_columns: Sequence[int | str] = (),
     tag_separator: str = ";",
     normalisation: Normalisation = "NFC",
@@ -58,7 +65,7 @@ def read_pairs(
             (without: ``train``). An existing file wins over a built-in corpus. Files may be gzipped.
         source_column: column of the source, counted from 1. In JSON lines, a key; there the number 1 stands
             for the key ``"source"`` and 2 for ``"target"``.
-        target_column: as `source_column`, for the target.
+        target_column, second_source_column: as `source_column`; None where there is no second source.
         tag_columns: columns (JSON: keys) of tags. JSON lines without it use the key ``"tags"``, if there.
         tag_separator: separates the tags in one cell; an empty cell gives no tags.
         normalisation: the Unicode form that all texts, tags too, are brought into; see `normalise`.
@@ -78,10 +85,9 @@ def read_pairs(
     if bad_lines not in ("error", "skip"):
         raise DataError(f"bad_lines: expected 'error' or 'skip', got {bad_lines!r}")
     separator = normalise(tag_separator, normalisation)
-    choice = _Choice(
-        source_column, target_column, tuple(tag_columns), separator, normalisation, need_target, source_is_path
-    )
-    lines, parse = _open(location, choice)
+    columns = (source_column, target_column, second_source_column, tuple(tag_columns))
+    choice = _Choice(*columns, separator, normalisation, need_target, source_is_path)
+    lines, parse = open_lines(location, choice)
     pairs: list[Pair] = []
     skipped: list[tuple[int, str]] = []
     for number, line in enumerate(lines, start=1):
@@ -105,6 +111,7 @@ def json_source(
     place: str,
     source_column: int | str = 1,
     target_column: int | str = 2,
+    second_source_column: int | str | None = None,
     tag_columns: Sequence[int | str] = (),
     tag_separator: str = ";",
     normalisation: Normalisation = "NFC",
@@ -118,19 +125,16 @@ def json_source(
         DataError: the text is no JSON object with these keys.
     """
     separator = normalise(tag_separator, normalisation)
-    choice = _Choice(source_column, target_column, tuple(tag_columns), separator, normalisation, False, source_is_path)
+    columns = (source_column, target_column, second_source_column, tuple(tag_columns))
+    choice = _Choice(*columns, separator, normalisation, False, source_is_path)
     choice.check_keys("JSON lines")
     if not text.strip():
         return Pair("", None, (), line)
     try:
-        return choice.pair(_json_object(text), line)
+        return choice.pair(json_object(text), line)
     except BadLine as bad:
         raise DataError(f"{place}: {bad.reason}") from None
 
-
-# A row is what a line says: the cells of a table, or the object of a JSON line.
-_Row = list[str] | dict[str, Any]
-_Source = tuple[Sequence[Any], Callable[[Any], _Row]]
 
 _KEYS = {1: "source", 2: "target"}
 
@@ -141,6 +145,7 @@ class _Choice:
 
     source: int | str
     target: int | str
+    second: int | str | None
     tags: tuple[int | str, ...]
     separator: str
     normalisation: str
@@ -155,7 +160,8 @@ class _Choice:
             raise DataError("tag_separator: expected one character or more, got an empty string")
 
     def columns(self) -> tuple[int | str, ...]:
-        return (self.source, self.target, *self.tags)
+        second = () if self.second is None else (self.second,)
+        return (self.source, self.target, *second, *self.tags)
 
     def check_keys(self, location: str) -> None:
         """Refuse the numbers of columns, where keys are wanted."""
@@ -163,13 +169,21 @@ class _Choice:
             if isinstance(column, int) and column not in _KEYS:
                 raise DataError(f"{location}: expected the name of a JSON key (or 1: source, 2: target), got {column}")
 
-    def pair(self, row: _Row, line: int) -> Pair:
+    def pair(self, row: Row, line: int) -> Pair:
         source = self._text(_cell(row, self.source), "source")
         if not source.strip() and self.need_target:
             raise BadLine("expected a text as source, got a blank")
-        return Pair(source, self._target(row), self._tags(row), line)
+        return Pair(source, self._target(row), self._tags(row), line, second=self._second(row))
 
-    def _target(self, row: _Row) -> str | None:
+    def _second(self, row: Row) -> str | None:
+        if self.second is None:
+            return None
+        text = self._text(_cell(row, self.second), "second source")
+        if not text.strip() and self.need_target:
+            raise BadLine("expected a text as second source, got a blank")
+        return text
+
+    def _target(self, row: Row) -> str | None:
         try:
             text = self._text(_cell(row, self.target), "target")
         except _Missing:
@@ -182,7 +196,7 @@ class _Choice:
             raise BadLine("expected a text as target, got a blank")
         return None
 
-    def _tags(self, row: _Row) -> tuple[str, ...]:
+    def _tags(self, row: Row) -> tuple[str, ...]:
         if isinstance(row, dict) and not self.tags:
             values = [row["tags"]] if row.get("tags") is not None else []
         else:
@@ -209,7 +223,7 @@ class _Missing(BadLine):
     """The row has no such cell."""
 
 
-def _cell(row: _Row, column: int | str) -> Any:
+def _cell(row: Row, column: int | str) -> Any:
     if isinstance(row, dict):
         key = _KEYS.get(column, column) if isinstance(column, int) else column
         if row.get(str(key)) is None:
@@ -226,65 +240,3 @@ def _cell(row: _Row, column: int | str) -> Any:
 def _excerpt(row: list[str]) -> str:
     text = "\t".join(row)
     return repr(text if len(text) <= 60 else text[:57] + "...")
-
-
-# From a location to its lines and the function that parses one.
-
-
-def _open(location: str, choice: _Choice) -> _Source:
-    if os.path.exists(location) and not os.path.isdir(location):
-        return _open_file(location, choice)
-    built_in = corpora.find(location)
-    if built_in is not None:
-        _check_numbers(location, choice, width=2)
-        return corpora.load(*built_in), list
-    if os.path.isdir(location):
-        raise DataError(f"{location}: expected a file, got a folder")
-    if "," in location:
-        _check_numbers(location, choice, width=2)
-        return _open_parallel(location)
-    raise DataError(f"no such file, nor built-in corpus: {location!r}{nearest(location, corpora.names())}")
-
-
-def _open_file(path: str, choice: _Choice) -> _Source:
-    lines = read_lines(path)
-    if choice.need_target and not (lines := without_blank_end(lines)):
-        raise DataError(f"{path}: expected at least one line, got an empty file")
-    if path.lower().removesuffix(".gz").endswith((".jsonl", ".json")):
-        choice.check_keys(path)
-        return lines, lambda line: _json_object(decode(line))
-    _check_numbers(path, choice)
-    return lines, lambda line: decode(line).split("\t")
-
-
-def _open_parallel(location: str) -> _Source:
-    paths = location.split(",")
-    if len(paths) != 2:
-        raise DataError(f"{location}: expected one file, or two with a comma between them, got {len(paths)} names")
-    source, target = (read_lines(path) for path in paths)
-    # A blank line at the end counts if the other file has text there.
-    size = max(len(without_blank_end(source)), len(without_blank_end(target)))
-    if size == 0:
-        raise DataError(f"{location}: expected at least one line, got empty files")
-    if size > min(len(source), len(target)):
-        raise DataError(f"{location}: expected two files of the same length, got {len(source)} and {len(target)} lines")
-    lines = list(zip(source[:size], target[:size], strict=True))
-    return lines, lambda pair: [decode(line, path) for line, path in zip(pair, paths, strict=True)]
-
-
-def _check_numbers(location: str, choice: _Choice, width: int | None = None) -> None:
-    for column in choice.columns():
-        if not isinstance(column, int):
-            raise DataError(f"{location}: expected the number of a column, counted from 1, got {column!r}")
-        if width is not None and column > width:
-            raise DataError(f"{location}: expected a column from 1 to {width}, got column {column}")
-
-
-def _json_object(line: str) -> dict[str, Any]:
-    try:
-        value = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise BadLine(f"expected one JSON object a line, got invalid JSON: {error}") from None
-    if not isinstance(value, dict):
-        raise BadLine(f"expected one JSON object a line, got {line[:40]}")
-    return value

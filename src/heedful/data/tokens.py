@@ -22,6 +22,7 @@ class Tokeniser(ABC):
 
     name: str
     cuts_words = False  # whether its tokens are pieces of words, so that links count words instead
+    is_label = False  # whether a text is one token: as a target it is a label, and has no end symbol
 
     def train(self, texts: Iterable[str]) -> None:  # noqa: B027 - most have nothing to learn
         """Learn from `texts`; does nothing for a tokeniser that has nothing to learn."""
@@ -116,6 +117,20 @@ class Whitespace(Tokeniser):
 
     def join(self, tokens: Sequence[str]) -> str:
         return " ".join(tokens)
+
+
+@tokenisers.register("label")
+class Label(Tokeniser):
+    """The whole text is one token, spaces too: a label as the target, or an item as a source."""
+
+    name = "label"
+    is_label = True
+
+    def split(self, text: str) -> list[str]:
+        return [text] if text else []
+
+    def join(self, tokens: Sequence[str]) -> str:
+        return "".join(tokens)
 
 
 def _byte_alphabet() -> dict[str, int]:

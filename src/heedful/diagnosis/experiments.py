@@ -65,7 +65,7 @@ def _together(subject: Subject) -> Iterator[Batch]:
 
 
 def _begun(model: Model, batch: Batch) -> tuple[Memory, State]:
-    memory, state = model.begin(batch.sources[0])
+    memory, state = model.begin(*batch.sources)
     assert isinstance(memory, Memory)
     return memory, state
 
@@ -135,7 +135,7 @@ def inside(subject: Subject) -> dict[str, float]:
     sums: dict[str, list[float]] = {}
     examples = subject.examples()
     for batch, _ in subject.batches(examples, _small(examples, subject.batch_size)):
-        for name, values in _of_batch(subject.model, batch).items():
+        for name, values in _of_batch(subject.model, batch, ended=not subject.codec.has_label).items():
             sums.setdefault(name, []).extend(value for value in values if not np.isnan(value))
     return {name: float(np.mean(values)) if values else float("nan") for name, values in sums.items()}
 
@@ -155,7 +155,7 @@ def _small(examples: Sequence[Example], batch_size: int) -> list[list[int]]:
     return groups
 
 
-def _of_batch(model: Model, batch: Batch) -> dict[str, list[float]]:
+def _of_batch(model: Model, batch: Batch, *, ended: bool = True) -> dict[str, list[float]]:
     assert model.attention is not None
     assert batch.target is not None
     seen = _Observed([], [], [])
@@ -179,7 +179,7 @@ def _of_batch(model: Model, batch: Batch) -> dict[str, list[float]]:
         "gradient_context": _norm(found[2 * calls : 2 * calls + 1], len(values)),
         "gradient_state": _norm(found[2 * calls + 1 :], len(values)) * _starts_from_source(model, batch),
     }
-    rows = _about_words(batch.target.mask.cpu(), model.row_convention)
+    rows = _about_words(batch.target.mask.cpu(), model.row_convention, ended=ended)
     rows = rows.repeat_interleave(model.attention.heads, dim=0)
     weights, masks = torch.cat(seen.weights, 1).detach().cpu().double(), torch.cat(seen.masks, 1).cpu()
     scores = torch.cat(seen.scores, 1).detach().cpu().double() / model.attention.normaliser.temperature
@@ -211,7 +211,7 @@ def _starts_from_source(model: Model, batch: Batch) -> bool:
     if model.decoder.start is None:
         return False
     with torch.no_grad():
-        encoded = model.encode(batch.sources[0])
+        encoded = model.started_from(*batch.sources)
     values = encoded.values.clone().requires_grad_()
     last = tuple(type(state)(*(part.clone().requires_grad_() for part in state)) for state in encoded.last)
     parts = [part for layer in model.decoder.start(encoded._replace(values=values, last=last)) for part in layer]
@@ -220,11 +220,11 @@ def _starts_from_source(model: Model, batch: Batch) -> bool:
     return bool(asked) and any(its is not None for its in torch.autograd.grad(asked, known, allow_unused=True))
 
 
-def _about_words(mask: Tensor, convention: str) -> Tensor:
-    """Target mask (B, T) -> bool (B, T): the steps whose rows are about a word."""
+def _about_words(mask: Tensor, convention: str, *, ended: bool = True) -> Tensor:
+    """Target mask (B, T) -> bool (B, T): the steps whose rows are about a word; `ended`: the last writes an end."""
     found = torch.zeros_like(mask)
     for row, steps in zip(found, mask.sum(1).tolist(), strict=True):
-        about = rows_about_words(steps, convention)
+        about = rows_about_words(steps, convention, target_end=ended)
         row[about.start : about.stop] = True
     return found
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -56,7 +57,7 @@ def _longer(example: Example) -> Example:
         [*(0 for _ in tags), *range(1, 2 * len(words) + 1), 0],
         [label for _, label in (*double, end)],
     )
-    return Example(source, example.target, -1)
+    return replace(example, source=source, index=-1)
 
 
 def _forced(subject: Subject, examples: Sequence[Example]) -> tuple[list[torch.Tensor], list[float]]:
@@ -85,8 +86,8 @@ def _other_answers(subject: Subject, looked_at: Sequence[Example], together: Seq
     device = next(subject.model.parameters()).device
 
     def answers(examples: Sequence[Example]) -> list[list[int]]:
-        source = to_device(collate([Example(each.source, None, 0) for each in examples]), device).sources[0]
-        found = predictor.decoding.search(subject.model, source, [1] * len(examples), n_best=1, with_weights=False)
+        batch = to_device(collate([replace(each, target=None) for each in examples]), device)
+        found = predictor.searched(batch, [1] * len(examples), n_best=1, with_weights=False)
         return [hypotheses[0].tokens if hypotheses else [Vocabulary.END] for hypotheses in found]
 
     beside = answers(together)[: len(looked_at)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -50,7 +51,7 @@ def needed(subject: Subject, forced: Sequence[Prediction], *, seed: int = 1) -> 
             others = [other for other in draw.choices(known, k=8) if not np.array_equal(other, ids[word])]
             if word.start in asked and others:
                 source = example.source._replace(ids=_replaced(ids, word, others[0]))
-                changed.append(Example(source, example.target, len(about)))
+                changed.append(replace(example, source=source, index=len(about)))
                 about.append((example.index, (positions[word.start] - 1) // shortening))
     falls = [np.zeros((len(example.target or ()) - 1, len(example.source.ids))) for example in examples]
     for batch, members in subject.batches(changed):

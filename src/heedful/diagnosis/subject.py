@@ -56,10 +56,7 @@ class Subject:
 
     def examples(self) -> list[Example]:
         """The pairs as ids; an example's `index` is its place among them."""
-        return [
-            Example(self.codec.source_of(pair), self.codec.encode_target(pair.target or ""), index)
-            for index, pair in enumerate(self.pairs)
-        ]
+        return [Example.of(pair, self.codec, index) for index, pair in enumerate(self.pairs)]
 
     def batches(
         self, examples: Sequence[Example], groups: Sequence[Sequence[int]] | None = None

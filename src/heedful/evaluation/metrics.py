@@ -50,6 +50,11 @@ class Scores:
     signature: str
     signatures: Mapping[str, str]
 
+    @property
+    def accuracy(self) -> float:
+        """100 - sequence_error: how many distinct sources are answered rightly, what a classifier is judged by."""
+        return 100 - self.sequence_error
+
     def as_json(self) -> dict[str, Any]:
         """All of it under the names of the attributes."""
         return asdict(self)

@@ -7,7 +7,7 @@ from typing import Any
 
 from torch import nn
 
-from heedful.attention import Attention, MultiHead, normalisers, scopes, scores
+from heedful.attention import Attention, MultiHead, TwoAttentions, normalisers, scopes, scores
 from heedful.data.vocabulary import Vocabulary
 from heedful.errors import RecipeError, SizeError
 from heedful.model.blocks import head_size
@@ -36,6 +36,8 @@ def build(
     encoder_size: int = 256,
     encoder_layers: int = 1,
     bidirectional: bool = True,
+    second: str | None = None,
+    second_vocabulary_size: int | None = None,
     decoder_size: int = 256,
     decoder_layers: int = 1,
     start: Spec | None = None,
@@ -67,6 +69,10 @@ def build(
         encoder_size: H, of a source state; of a recurrent encoder per direction.
         encoder_layers: 1 to 16.
         bidirectional: whether a recurrent encoder reads in both directions.
+        second: what becomes of a second source, a text that is read by an encoder like the first: it is looked at too,
+            and both contexts are joined by "concat" or "gate" (`heedful.attention.TwoAttentions`); or it is the
+            "query", of which the decoder's first state is made.
+        second_vocabulary_size: number of symbols of the second source.
         decoder_size: H', of each decoder layer.
         decoder_layers: 1 to 4.
         start: the decoder's first states; by default "learned_last", or "learned_mean" where the encoder's layers have
@@ -96,31 +102,31 @@ def build(
     if zero_start and tied_embeddings:
         raise RecipeError("zero_start and tied_embeddings exclude each other: the output layer would train the zeros")
     kind = cells[cell]
-    reads = {"embedding": _read_by(front, source_size, embedding_size, symbols=source_features_size is None)}
     states = {"cell": kind, "hidden_size": encoder_size, "layers": encoder_layers, "bidirectional": bidirectional}
-    reader = _part(encoders, encoder, {**reads, "embedding_size": embedding_size, **states, "dropout": dropout})
+    states |= {"embedding_size": embedding_size, "dropout": dropout}
+    reads = _read_by(front, source_size, embedding_size, symbols=source_features_size is None)
+    reader = _part(encoders, encoder, {"embedding": reads, **states})
+    _check_second(second, second_vocabulary_size, fusion=fusion, start=start)
+    other = _second_reader(encoder, second_vocabulary_size, states)
     layers = {"cell": kind, "hidden_size": decoder_size, "layers": decoder_layers}
     sizes = {"embedding_size": embedding_size, "value_size": reader.value_size, "dropout": dropout}
     attention = {"score": score, "scope": scope, "normaliser": normaliser, "heads": heads}
     _check_fusion(fusion, encoder, reader)
-    joined = _fusion(fusion, {**attention, "dropout": attention_dropout}, layers=layers, sizes=sizes)
-    read = _part(
-        readouts,
-        readout or joined.default_readout,
-        {"fusion": joined, "embedding_size": embedding_size, "hidden_size": decoder_size},
-    )
+    joined = _fusion(fusion, {**attention, "dropout": attention_dropout}, layers=layers, sizes=sizes, second=second)
+    reading = {"fusion": joined, "embedding_size": embedding_size, "hidden_size": decoder_size}
+    read = _part(readouts, readout or joined.default_readout, reading)
     embedding = nn.Embedding(
         target_vocabulary_size, embedding_size, padding_idx=Vocabulary.START if zero_start else None
     )
     decoder = Decoder(
         embedding,
         fusion=joined,
-        start=_start(start, joined, {"encoder": reader, **layers}),
+        start=_start(start, joined, {"encoder": reader, **layers}),  # the second encoder is its like
         readout=read,
         output=Output(read.feature_size, embedding, tied=tied_embeddings, bias=output_bias),
         dropout=dropout,
     )
-    model = Model(reader, decoder)
+    model = Model(reader, decoder, second=other)
     if initialisation is not None:
         initialise(model, initialisation)
     return model
@@ -148,12 +154,52 @@ def _read_by(front: Spec, source_size: int, embedding_size: int, *, symbols: boo
     return _part(fronts, front, {"features_size": source_size, "embedding_size": embedding_size})
 
 
-def _fusion(spec: Spec, attention: Mapping[str, Any], *, layers: dict[str, Any], sizes: dict[str, Any]) -> Fusion:
+def _second_reader(encoder: Spec, vocabulary_size: int | None, states: Mapping[str, Any]) -> Encoder | None:
+    if vocabulary_size is None:
+        return None
+    return _part(encoders, encoder, {"embedding": nn.Embedding(vocabulary_size, states["embedding_size"]), **states})
+
+
+def _fusion(
+    spec: Spec, attention: Mapping[str, Any], *, layers: dict[str, Any], sizes: dict[str, Any], second: str | None
+) -> Fusion:
     name, options = split_spec(spec)
     context = {**layers, **sizes}
     if name != "none":
         context["attention"] = _attention(attention, layers["hidden_size"], sizes["value_size"])
-    return fusions.build(name, options, context)
+    if second in _LOOKED_AT:
+        other = _attention(attention, layers["hidden_size"], sizes["value_size"])
+        both = TwoAttentions(context["attention"], other, combine=second)
+        context |= {"attention": both, "value_size": both.value_size}
+    fusion: Fusion = fusions.build(name, options, context)
+    if second == "query" and not fusion.recurrent:
+        raise RecipeError(
+            f"second 'query' asks by the first state of recurrent layers, of which fusion {name!r} has none; "
+            "'concat' and 'gate' go with it"
+        )
+    return fusion
+
+
+_LOOKED_AT = ("concat", "gate")
+
+
+def _check_second(second: str | None, vocabulary_size: int | None, *, fusion: Spec, start: Spec | None) -> None:
+    if second not in (None, "query", *_LOOKED_AT):
+        raise RecipeError(f"second: expected 'concat', 'gate' or 'query', got {second!r}")
+    if (second is None) != (vocabulary_size is None):
+        raise RecipeError(f"second and second_vocabulary_size go together, got {second!r} and {vocabulary_size!r}")
+    if second in _LOOKED_AT and split_spec(fusion)[0] == "none":
+        raise RecipeError(
+            f"second {second!r} joins the contexts of two attentions, and fusion 'none' has no attention; "
+            "second 'query' goes with it"
+        )
+    if second == "query" and start is not None and split_spec(start)[0] == "zero":
+        raise RecipeError(
+            "second 'query' asks by the decoder's first state, and start 'zero' makes that of no source; "
+            "'learned_last' and 'learned_mean' make it of the second"
+        )
+    if vocabulary_size is not None and not 1 <= vocabulary_size <= 100_000_000:
+        raise RecipeError(f"second_vocabulary_size must be from 1 to 100000000, got {vocabulary_size}")
 
 
 def _check_fusion(fusion: Spec, encoder: Spec, reader: Encoder) -> None:

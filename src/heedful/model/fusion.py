@@ -103,7 +103,8 @@ def projecting_pays(memory: Memory, hypotheses: int) -> bool:
     """Whether W h_j of all positions takes less time than W c_t of all hypotheses and steps: as measured, where there
     are several hypotheses and few positions, and no windows, for which whole rows would be copied."""
     *_, positions, size = memory.values.shape
-    plain = memory.places is None and memory.values.dim() == 3  # heads have another matrix in between
+    # Heads have another matrix in between, and of two memories the first is not all of c.
+    plain = memory.places is None and memory.values.dim() == 3 and memory.second is None
     return hypotheses > 1 and 12 * positions <= size and plain
 
 

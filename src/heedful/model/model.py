@@ -9,11 +9,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from heedful.attention import Attention, Memory, MultiHead, Weights
+from heedful.attention import Attention, Memory, MultiHead, TwoAttentions, Weights
 from heedful.attention.normalisers import Normaliser
 from heedful.data.batches import Batch, Sequences
 from heedful.data.vocabulary import Vocabulary
-from heedful.errors import RecipeError
+from heedful.errors import RecipeError, SizeError
 from heedful.model.encoder import Encoded, Encoder
 from heedful.model.fusion import FixedVector, Fusion
 from heedful.model.loss import cross_entropy, wide
@@ -64,7 +64,9 @@ class Decoder(nn.Module):
         self.output = output
         self.dropout = nn.Dropout(dropout)
 
-    def begin(self, encoded: Encoded, *, hypotheses: int = 0) -> tuple[Memory | FixedVector, State]:
+    def begin(
+        self, encoded: Encoded, second: Encoded | None = None, *, hypotheses: int = 0
+    ) -> tuple[Memory | FixedVector, State]:
         """The memory and the state before the first step, K = 1.
 
         Args:
@@ -73,7 +75,11 @@ class Decoder(nn.Module):
                 and `unroll` wants it so.
         """
         memory = self.fusion.prepare(encoded)
-        state = self.fusion.initial(() if self.start is None else self.start(encoded), memory)
+        attention = getattr(self.fusion, "attention", None)
+        if second is not None and isinstance(attention, TwoAttentions):
+            memory = attention.beside(memory, second.values, second.mask, second.positions)  # pyright: ignore
+        layers = () if self.start is None else self.start(self.started_from(encoded, second))
+        state = self.fusion.initial(layers, memory)
         # All symbols are no more work than those of four steps, unless dropout changes them from step to step.
         few = self.embedding.num_embeddings <= 4 * hypotheses * encoded.mask.shape[0]
         if not few or self.training:
@@ -81,6 +87,11 @@ class Decoder(nn.Module):
         shares = self.fusion.shares(self.embedding.weight)
         memory, ahead = self.fusion.ahead(memory, shares, hypotheses=hypotheses)
         return memory, state._replace(ahead=ahead)
+
+    def started_from(self, encoded: Encoded, second: Encoded | None) -> Encoded:
+        """What the first state is made of: of two sources that are not both looked at, the one that is not."""
+        looks_at_both = isinstance(getattr(self.fusion, "attention", None), TwoAttentions)
+        return encoded if second is None or looks_at_both else second
 
     def unroll(self, tokens: Tensor, memory: Memory | FixedVector, state: State) -> Steps:
         """Teacher forcing: tokens (B, T) are y_0 .. y_{T-1}, y_0 the start symbol."""
@@ -102,12 +113,20 @@ class Decoder(nn.Module):
 
 
 class Model(nn.Module):
-    """A sequence-to-sequence model over one source."""
+    """A sequence-to-sequence model over one source, or over two.
 
-    def __init__(self, encoder: Encoder, decoder: Decoder) -> None:
+    Args:
+        encoder: reads the source.
+        decoder: asks, and writes.
+        second: reads the second source. The decoder looks at it if its attention is `TwoAttentions`; else its first
+            state is made of it, so that it is what the source is asked with.
+    """
+
+    def __init__(self, encoder: Encoder, decoder: Decoder, *, second: Encoder | None = None) -> None:
         super().__init__()
         self.encoder = encoder
         self.decoder = decoder
+        self.second = second
 
     @property
     def row_convention(self) -> str:
@@ -116,20 +135,32 @@ class Model(nn.Module):
 
     @property
     def attention(self) -> Attention | MultiHead | None:
-        """What it looks at the source with; None for a model that has a fixed vector."""
-        return getattr(self.decoder.fusion, "attention", None)
+        """What it looks at the source with, the first of two; None for a model that has a fixed vector."""
+        return self.attentions[0] if self.attentions else None
+
+    @property
+    def attentions(self) -> tuple[Attention | MultiHead, ...]:
+        """What it looks at each of its sources with."""
+        attention = getattr(self.decoder.fusion, "attention", None)
+        if isinstance(attention, TwoAttentions):
+            return attention.first, attention.second
+        return () if attention is None else (attention,)
 
     def with_normaliser(self, normaliser: Normaliser) -> Model:
-        """This model, the same weights, with another normaliser in its attention, in every head; it is left as it is.
+        """This model, the same weights, with another normaliser in its attention (the first of two), in every head; it
+        is left as it is.
 
         Raises:
             RecipeError: the model has no attention.
         """
         self._needed_attention("normaliser")
-        # Copies the modules and shares what they hold.
-        model = copy.deepcopy(self, {id(tensor): tensor for tensor in (*self.parameters(), *self.buffers())})
+        model = self._copy()
         model._needed_attention("normaliser").core.normaliser = normaliser
         return model
+
+    def _copy(self) -> Model:
+        """Copies the modules and shares what they hold."""
+        return copy.deepcopy(self, {id(tensor): tensor for tensor in (*self.parameters(), *self.buffers())})
 
     def _needed_attention(self, what: str) -> Attention | MultiHead:
         if self.attention is None:
@@ -152,18 +183,44 @@ class Model(nn.Module):
         Raises:
             RecipeError: the model has no attention.
         """
-        return self.with_normaliser(self._needed_attention("temperature").normaliser.at(temperature))
+        self._needed_attention("temperature")
+        model = self._copy()
+        for attention in model.attentions:
+            attention.core.normaliser = attention.normaliser.at(temperature)
+        return model
 
     def encode(self, source: Sequences) -> Encoded:
         """The source states of a batch."""
         return self.encoder(source.tokens, source.mask, source.positions)
 
-    def begin(self, source: Sequences, *, hypotheses: int = 0) -> tuple[Memory | FixedVector, State]:
+    def encode_second(self, second: Sequences | None) -> Encoded | None:
+        """Those of its second sources; None for a model of one source.
+
+        Raises:
+            SizeError: the model reads two sources and gets one, or the other way round.
+        """
+        if (self.second is None) != (second is None):
+            wanted, got = ("one source", "two") if self.second is None else ("two sources", "one")
+            raise SizeError(f"the model reads {wanted}, got {got}")
+        if self.second is None or second is None:
+            return None
+        return self.second(second.tokens, second.mask, second.positions)
+
+    def begin(
+        self, source: Sequences, second: Sequences | None = None, *, hypotheses: int = 0
+    ) -> tuple[Memory | FixedVector, State]:
         """Memory and first state; a search says over how many `hypotheses` it is: see `Decoder.begin`."""
-        return self.decoder.begin(self.encode(source), hypotheses=hypotheses)
+        return self.decoder.begin(self.encode(source), self.encode_second(second), hypotheses=hypotheses)
+
+    def started_from(self, source: Sequences, second: Sequences | None = None) -> Encoded:
+        """What the decoder's first state is made of."""
+        return self.decoder.started_from(self.encode(source), self.encode_second(second))
 
     def step(self, tokens: Tensor, memory: Memory | FixedVector, state: State) -> tuple[Tensor, Weights | None, State]:
-        """Search's step: tokens (B, K) -> log-probabilities (B, K, Y), weights (B, K, S) or None, and state."""
+        """Search's step: tokens (B, K) -> log-probabilities (B, K, Y), weights (B, K, S) or None, and state.
+
+        Where it looks at two sources, the columns of the second stand behind those of the first, here and elsewhere.
+        """
         steps, state = self.decoder.step(tokens, memory, state)
         return torch.log_softmax(wide(self.decoder.logits(steps)), dim=-1), steps.weighting, state
 
@@ -212,12 +269,12 @@ class Model(nn.Module):
         wanted = batch.target.tokens[mask]
         total, plain = self.decoder.loss(steps.select(mask), wanted, label_smoothing=label_smoothing)
         if guided_attention > 0 and batch.guide is not None and (weights := steps.weights) is not None:
-            logs = wide(weights).clamp(min=_NEVER).log()
+            logs = wide(weights[..., : batch.guide.shape[-1]]).clamp(min=_NEVER).log()
             total = total - guided_attention * (batch.guide * logs).sum()
         return Loss(total, plain, mask.sum())
 
     def _unroll(self, batch: Batch, inputs: Tensor) -> Steps:
-        memory, state = self.begin(batch.sources[0])
+        memory, state = self.begin(*batch.sources)
         return self.decoder.unroll(inputs, memory, state)
 
     @torch.no_grad()

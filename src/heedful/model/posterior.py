@@ -56,9 +56,10 @@ def posterior(model: Model, batch: Batch, inputs: Tensor) -> Tensor:
     each.attention.core.scope = (
         Global()
     )  # the prior has what a scope says; the copy looks at h_j alone, not a share of it
-    memory, state = model.begin(batch.sources[0])
+    memory, state = model.begin(*batch.sources)
     assert isinstance(memory, Memory)
-    count = min(CANDIDATES, memory.mask.shape[1])
+    width = memory.mask.shape[-1]
+    count = min(CANDIDATES, width)
 
     def wide(tensor: Tensor) -> Tensor:  # a hypothesis for each candidate
         return tensor.expand(tensor.shape[0], count, *tensor.shape[2:])
@@ -67,7 +68,7 @@ def posterior(model: Model, batch: Batch, inputs: Tensor) -> Tensor:
     for word, target in zip(inputs.split(1, dim=1), batch.target.tokens.split(1, dim=1), strict=True):
         _, weights, after = model.step(word, memory, state)
         assert weights is not None
-        weights = dense(weights)
+        weights = dense(weights)[..., :width]
         prior, there.positions = weights[:, 0].topk(count)  # (B, K)
         logs, *_ = each.step(wide(word), memory, map_tensors(wide, state))
         joint = prior.log() + logs.gather(2, wide(target).unsqueeze(-1)).squeeze(-1)

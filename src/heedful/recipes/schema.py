@@ -68,6 +68,7 @@ class DataRecipe(_Table):
 
     source_column: PositiveInt | str = 1
     target_column: PositiveInt | str = 2
+    second_source_column: Annotated[PositiveInt | str | None, NoneIsAWord] = None
     tag_columns: list[PositiveInt | str] = []
     tag_separator: str = Field(default=";", min_length=1)
     normalisation: Literal["NFC", "NFD", "NFKC", "NFKD", "none"] = "NFC"
@@ -75,6 +76,7 @@ class DataRecipe(_Table):
     source_features: Annotated[PartRecipe | None, BeforeValidator(_as_table), NoneIsAWord] = None
     source_tokens: Part = Field(default="characters")  # pyright: ignore[reportAssignmentType]
     target_tokens: Part = Field(default="characters")  # pyright: ignore[reportAssignmentType]
+    second_source_tokens: Part = Field(default="characters")  # pyright: ignore[reportAssignmentType]
     source_min_count: PositiveInt = 1
     target_min_count: PositiveInt = 1
     source_max_size: Annotated[PositiveInt | None, NoneIsAWord] = None
@@ -103,6 +105,7 @@ class ModelRecipe(_Table):
     encoder_size: Size = 256
     encoder_layers: PositiveInt = 1
     bidirectional: bool = True
+    second: Annotated[Literal["concat", "gate", "query"] | None, NoneIsAWord] = None
     decoder_size: Size = 256
     decoder_layers: PositiveInt = 1
     start: Annotated[PartRecipe | None, BeforeValidator(_as_table), NoneIsAWord] = None
@@ -202,3 +205,17 @@ class Recipe(_Table):
     model: ModelRecipe = ModelRecipe()
     train: TrainRecipe
     predict: PredictRecipe = PredictRecipe()
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Recipe:
+        if self.data.second_source_column is not None and self.model.second is None:
+            raise ValueError(
+                f"data.second_source_column = {self.data.second_source_column!r} names a second source, of which "
+                "model.second = 'none' has no use: expected 'concat', 'gate' or 'query'"
+            )
+        if self.data.second_source_column is None and self.model.second is not None:
+            raise ValueError(
+                f"model.second = {self.model.second!r} needs a second source, and data.second_source_column = 'none' "
+                "names none"
+            )
+        return self

@@ -162,7 +162,7 @@ class _Run:
     def _cover(self, weights: Tensor | Sparse | None, parents: Tensor) -> Tensor | None:
         if self.beam.coverage is None or weights is None:
             return None
-        return reorder(self.beam.coverage + dense(weights), parents)
+        return reorder(self.beam.coverage + dense(weights)[..., : self.beam.coverage.shape[-1]], parents)
 
     def _leave(self, leaving: Tensor, finished: Tensor | None, time: int) -> None:
         """Hypotheses (rows, K) whose last symbol was that of step `time`; those that finished, by default none."""

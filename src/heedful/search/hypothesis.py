@@ -33,6 +33,13 @@ class Hypothesis(NamedTuple):
     token_scores: list[float]
     weights: Tensor | None  # (T, S), T counts the end symbol
     finished: bool
+    second_weights: Tensor | None = None  # (T, S') of a second source, which stands behind the first until it is split
+
+    def split(self, width: int) -> Hypothesis:
+        """The weights of the first `width` positions, and any behind as those of the second source."""
+        if self.weights is None or self.weights.shape[1] <= width:
+            return self
+        return self._replace(weights=self.weights[:, :width], second_weights=self.weights[:, width:])
 
 
 def reorder(state: Any, parents: Tensor) -> Any:

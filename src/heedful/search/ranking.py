@@ -24,7 +24,7 @@ class Ranking(NamedTuple):
     length_penalty: float = 1.0  # alpha
     length_normalisation: Literal["power", "gnmt"] = "power"
     coverage_penalty: float = 0.0  # beta
-    words: Tensor | None = None  # (B, S) bool: the positions i; needed where beta is not 0
+    words: Tensor | None = None  # (B, S) bool: the positions i; needed where beta is not 0. Any behind do not count
 
     def check(self) -> None:
         """Refuse what early stopping could not be right with.
@@ -41,7 +41,7 @@ class Ranking(NamedTuple):
         if self.coverage_penalty:
             if coverage is None or words is None:
                 raise RecipeError("coverage needs attention weights, and words that are to be covered")
-            missed = coverage.to(totals.dtype).clamp(COVERAGE_FLOOR, 1).log()
+            missed = coverage[..., : words.shape[-1]].to(totals.dtype).clamp(COVERAGE_FLOOR, 1).log()
             scores = scores + self.coverage_penalty * (missed * words).sum(-1)
         return scores
 

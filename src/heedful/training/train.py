@@ -129,6 +129,7 @@ def read(pairs: str | os.PathLike[str], data: DataRecipe, *, need_target: bool =
         pairs,
         source_column=data.source_column,
         target_column=data.target_column,
+        second_source_column=data.second_source_column,
         tag_columns=tuple(data.tag_columns),
         tag_separator=data.tag_separator,
         normalisation=data.normalisation,
@@ -159,22 +160,20 @@ def make_codec(pairs: Sequence[Pair], data: DataRecipe) -> Codec:
         target_max_size=data.target_max_size,
         reverse_source=data.reverse_source,
         source_features=None if data.source_features is None else data.source_features.model_dump(),
+        second_source_tokens=None if data.second_source_column is None else spec(data.second_source_tokens),
     )
 
 
 def encode(pairs: Sequence[Pair], codec: Codec) -> list[Example]:
     """Ids of both sides, or the features of the source."""
-    return [
-        Example(codec.source_of(pair), codec.encode_target(pair.target or ""), index)
-        for index, pair in enumerate(pairs)
-    ]
+    return [Example.of(pair, codec, index) for index, pair in enumerate(pairs)]
 
 
 def digest(values: Iterable[Sequence[Any]]) -> str:
     """One number for the pairs, or the links of each, and their order."""
     total = hashlib.sha256()
     for value in values:
-        total.update(repr(value[:3] if isinstance(value, Pair) else value).encode("utf-8"))
+        total.update(repr((*value[:3], *value.asked[2:]) if isinstance(value, Pair) else value).encode("utf-8"))
         if isinstance(value, Pair) and value.features is not None:  # of the same name, but perhaps not the same file
             total.update(repr(value.features[1:]).encode("ascii") + value.features.values.tobytes())
     return total.hexdigest()
@@ -197,14 +196,14 @@ def _parts(
             raise DataError("nothing to validate on: data.dev_share is 0, and no dev pairs are given")
         return split(corpus.pairs, data.dev_share)
     train_pairs, dev_pairs = corpus.pairs, _corpus(dev, data, reporter).pairs
-    known = {(pair.source, pair.tags) for pair in train_pairs}
-    if both := sum((pair.source, pair.tags) in known for pair in dev_pairs):
+    known = {pair.asked for pair in train_pairs}
+    if both := sum(pair.asked in known for pair in dev_pairs):
         reporter.message(f"{both:,} of {len(dev_pairs):,} development sources are trained on too")
     return train_pairs, dev_pairs
 
 
 def _short_enough(pairs: Sequence[Pair], data: DataRecipe, reporter: Reporter) -> Sequence[Pair]:
-    """Pairs with at most `max_length` tokens on either side, as a tokeniser that learned from all of them cuts them; of
+    """Pairs with at most `max_length` tokens on any side, as a tokeniser that learned from all of them cuts them; of
     features so many vectors."""
     if data.max_length is None:
         return pairs
@@ -212,7 +211,9 @@ def _short_enough(pairs: Sequence[Pair], data: DataRecipe, reporter: Reporter) -
     limit = data.max_length
 
     def fits(pair: Pair) -> bool:
-        return max(codec.source_size(pair), len(codec.target_tokeniser.split(pair.target or ""))) <= limit
+        second = [] if codec.second_tokeniser is None else codec.second_tokeniser.split(pair.second or "")
+        target = codec.target_tokeniser.split(pair.target or "")
+        return max(codec.source_size(pair), len(second), len(target)) <= limit
 
     short = [pair for pair in pairs if fits(pair)]
     if not short:
@@ -239,6 +240,9 @@ def _report_sizes(train: Sequence[Pair], dev: Sequence[Pair], codec: Codec, repo
     if side is None:
         split = codec.source_tokeniser.split
         texts.insert(0, ("source", codec.source_vocabulary, [split(pair.source) for pair in dev]))
+    if codec.second_tokeniser is not None and codec.second_vocabulary is not None:
+        split = codec.second_tokeniser.split
+        texts.append(("second source", codec.second_vocabulary, [split(pair.second or "") for pair in dev]))
     for name, vocabulary, tokens in texts:
         total = sum(map(len, tokens))
         unknown = [token for row in tokens for token in vocabulary.unknown(row)]

@@ -72,11 +72,7 @@ class Validator:
         return attention_health(answer.alignment for answer in forced if answer.alignment is not None)
 
     def _loss(self, model: Model) -> float:
-        codec = self.codec
-        examples = [
-            Example(codec.source_of(pair), codec.encode_target(pair.target or ""), index)
-            for index, pair in enumerate(self.pairs)
-        ]
+        examples = [Example.of(pair, self.codec, index) for index, pair in enumerate(self.pairs)]
         device = next(model.parameters()).device
         total, tokens = 0.0, 0
         with torch.inference_mode():
@@ -89,7 +85,7 @@ class Validator:
         predictor = greedy_predictor(model, self.codec, self.recipe)
         outputs = [answers[0].text for answers in predictor.predict(self.pairs)]
         scores = evaluate_texts(
-            [(pair.source, pair.tags) for pair in self.pairs],
+            [pair.asked for pair in self.pairs],
             outputs,
             [pair.target or "" for pair in self.pairs],
             target_split=self.codec.target_tokeniser.split,

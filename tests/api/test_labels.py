@@ -1,0 +1,123 @@
+"""Targets that are one label: one step, no end symbol, and the same tools."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import heedful
+from heedful.cli.show import scores_table
+from heedful.data.codec import Codec
+from heedful.data.pairs import Pair
+from heedful.data.tokens import make_tokeniser, tokeniser_from_json
+from heedful.errors import RecipeError
+from model.cases import FUSIONS
+from training.cases import TINY, words
+
+LABELS = ("yes", "no", "not at all")
+SETTINGS = {**TINY, "data.target_tokens": "label", "train.updates": 20}
+
+
+@pytest.fixture(scope="module")
+def pairs(tmp_path_factory):
+    path = tmp_path_factory.mktemp("labels") / "labels.tsv"
+    path.write_text("".join(f"{word}\t{LABELS[len(word) % 3]}\n" for word in words(60)), "utf-8")
+    return path
+
+
+def trained(pairs, **settings):
+    return heedful.load(
+        heedful.train(pairs, out=pairs.parent / "run", recipe="tiny", set={**SETTINGS, **settings}, overwrite=True)
+    )
+
+
+@pytest.fixture(scope="module")
+def run(pairs):
+    return trained(pairs, **{"model.start": "zero"})
+
+
+def test_a_label_is_one_token_and_has_no_end():
+    tokeniser = make_tokeniser("label")
+    assert tokeniser.split("not at all") == ["not at all"]
+    assert tokeniser.split("") == []
+    assert tokeniser.join(["not at all"]) == "not at all"
+    assert type(tokeniser_from_json(tokeniser.to_json())) is type(tokeniser)
+    codec = Codec.build([Pair("ab", "not at all", (), 1)], target_tokens=("label", {}))
+    (label,) = codec.encode_target("not at all")
+    assert codec.without_end([label]) == [label]
+    assert codec.target_labels_of("not at all") == codec.target_labels([label]) == ["not at all"]
+    assert codec.decode_target([label]) == "not at all"
+    assert Codec.from_json(codec.to_json()).has_label
+    assert not Codec.build([Pair("ab", "x", (), 1)]).has_label
+
+
+def test_the_labels_of_a_source_share_its_probability(run):
+    (found,) = run.predict(["abc"], n_best=3)
+    assert sorted(one.text for one in found) == sorted(LABELS)
+    assert all(one.finished and one.tokens == (one.text,) for one in found)
+    assert all(one.score == one.log_probability == one.token_scores[0] for one in found)
+    unknown = run.predict(["abc"], n_best=4)[0][-1]
+    shares = [math.exp(one.score) for one in (*found, unknown)]
+    assert shares == sorted(shares, reverse=True)
+    assert 0.5 < sum(shares) < 1  # the rest is what is never written
+    (greedy,), (drawn,) = run.predict(["abc"], beam=1), run.predict(["abc"], sampling_temperature=1.0)
+    assert greedy.text == found[0].text
+    assert drawn.finished
+
+
+def test_one_row_says_which_words_decided(run, pairs):
+    (answer,) = run.predict(["abc"])
+    assert answer.alignment.source == ("a", "b", "c", "∎")
+    assert answer.alignment.target == (answer.text,)
+    assert answer.alignment.weights.shape == (1, 4)
+    assert not answer.alignment.target_end
+    assert list(answer.alignment.rows_about_words()) == [0]
+    aligned = heedful.align(run, pairs)
+    assert all(len(one.target) == 1 and len(one.links()) == 1 for one in aligned)
+    assert {one.target[0] for one in heedful.align(run, pairs, words=True)} == set(LABELS)
+
+
+@pytest.mark.parametrize("fusion", FUSIONS)
+def test_every_fusion_scores_a_label_as_search_does(pairs, tmp_path, fusion):
+    if fusion == "none_start_only":
+        pytest.skip("the same as none")
+    settings = {f"model.{name}": value for name, value in FUSIONS[fusion].items()}
+    run = trained(pairs, **settings, **{"train.updates": 1})
+    (answer,) = run.predict(["abc"])
+    path = tmp_path / "given.tsv"
+    path.write_text(f"abc\t{answer.text}\n", "utf-8")
+    (forced,) = heedful.score(run, path)
+    assert forced.score == pytest.approx(answer.score, abs=1e-5)
+    assert forced.tokens == answer.tokens
+    assert len(forced.token_scores) == 1
+    if answer.alignment is not None:
+        np.testing.assert_allclose(forced.alignment.weights, answer.alignment.weights, atol=1e-5)
+
+
+def test_the_other_verbs(run, pairs, tmp_path):
+    scores = heedful.evaluate(run, pairs)
+    assert scores.accuracy == 100 - scores.sequence_error
+    right = sum(run.predict([word])[0].text == LABELS[len(word) % 3] for word in words(60))
+    assert scores.accuracy == pytest.approx(100 * right / 60)
+    table = scores_table(scores)
+    assert table.splitlines()[0].startswith(f"accuracy        {scores.accuracy:7.2f} %  accuracy|lines:60|sources:60")
+    assert "BLEU" not in table
+    diagnosis = heedful.diagnose(run, pairs)
+    assert 0 < diagnosis.measures["entropy"] <= 1
+    assert 0 < diagnosis.measures["entropy_in_scope"] <= 1
+    assert diagnosis.measures["on_padding"] == 0
+    trace = heedful.trace(run, "abc")
+    assert trace.agrees
+    assert trace.target in ((label,) for label in LABELS)
+    assert heedful.trace(run, "abc", "no").agrees
+    heedful.look(run, pairs, out=tmp_path / "report.html")
+
+
+def test_what_does_not_go_with_labels(run, pairs):
+    for name, value in (("min_length", 2), ("max_length", 3), ("no_repeat_ngram", 1), ("prefix", "no")):
+        with pytest.raises(RecipeError, match=f"{name} does not go with data.target_tokens = 'label'"):
+            run.predict(["abc"], **{name: value})
+    with pytest.raises(RecipeError, match=r"model.fusion.rows = 'input' does not go with data.target_tokens = 'label'"):
+        trained(pairs, **{"model.fusion": {"name": "late", "rows": "input"}, "model.readout": "attentional"})
