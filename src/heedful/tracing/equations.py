@@ -1,7 +1,6 @@
 """What each traced quantity is: its letter, its equation, and where that is printed.
 
-Models that ask before the step (and those that do not ask) have the letters of Bahdanau et al. 2015, models that ask
-after it those of Luong et al. 2015. The step is t, where the first paper has i.
+Letters are those of Bahdanau et al. 2015, but of Luong et al. 2015 for models that ask after the step. The step is t.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """A decoding step once more, with NumPy alone: the papers' formulas, for one sentence, without masks or batches.
 
-This is written apart from the model, to be compared with it. Each quantity is computed in float64 from the traced
-numbers that its formula names and from the weights, so that a fault shows where it is and not in all that follows.
-Names of quantities and weights are those of a `heedful.tracing.Trace`.
+Written apart from the model, to be compared with it: each quantity in float64 from the traced numbers that its formula
+names, and weights, so that a fault shows where it is. Names are those of a `heedful.tracing.Trace`.
 """
 
 from __future__ import annotations
@@ -35,8 +34,7 @@ def recompute(parts: Parts, values: Values, weights: Values, *, before: Values |
         parts: which part does what, by their registered names, and their settings: see `Trace.parts`.
         values: the traced quantities of the step.
         weights: the model's parameters by their letters: see `Trace.weights`.
-        before: the traced quantities of the step before, whose new state is this step's previous one; None for the
-            first step, where the start of the decoder is recomputed instead.
+        before: those of the step before; None for the first step, where the decoder's start is recomputed instead.
     """
     values = {name: np.asarray(value, np.float64) for name, value in values.items()}
     weights = {name: np.asarray(value, np.float64) for name, value in weights.items()}
