@@ -81,7 +81,7 @@ class Run:
             DataError: the line lacks the columns, the recipe takes its tags from JSON keys, or the file cannot be read.
         """
         data, place = self.recipe.data, place or f"line {line}"
-        if self.codec.source_features is not None:
+        if data.source_features is not None:
             return self._with_features(Pair(text, None, (), line), place, folder)
         text = normalise(text, data.normalisation)
         if not data.tag_columns or not text.strip():
