@@ -58,7 +58,7 @@ def posterior(model: Model, batch: Batch, inputs: Tensor) -> Tensor:
     )  # the prior has what a scope says; the copy looks at h_j alone, not a share of it
     memory, state = model.begin(batch.sources[0])
     assert isinstance(memory, Memory)
-    count = min(CANDIDATES, memory.mask.shape[1])
+    count = min(CANDIDATES, memory.mask.shape[-1])
 
     def wide(tensor: Tensor) -> Tensor:  # a hypothesis for each candidate
         return tensor.expand(tensor.shape[0], count, *tensor.shape[2:])
