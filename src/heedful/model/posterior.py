@@ -53,9 +53,8 @@ def posterior(model: Model, batch: Batch, inputs: Tensor) -> Tensor:
     there = OneEach()
     each = model.with_normaliser(there)
     assert each.attention is not None
-    each.attention.core.scope = (
-        Global()
-    )  # the prior has what a scope says; the copy looks at h_j alone, not a share of it
+    # The prior has what a scope says; the copy looks at h_j alone, not at a share of it.
+    each.attention.core.scope = Global()
     memory, state = model.begin(batch.sources[0])
     assert isinstance(memory, Memory)
     count = min(CANDIDATES, memory.mask.shape[-1])
