@@ -271,3 +271,10 @@ def test_demo_image(cli, tmp_path):
     assert re.search(rb"lies on the digit that is written for \d+\.\d % of 2,459 digits", done.out)
     for name in ("test-1", "all"):
         assert (tmp_path / "demo" / "heatmaps" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("task", ["cmudict", "image"])
+def test_demo_takes_no_time_that_is_none(cli, task, tmp_path):
+    done = cli("demo", task, "--out", tmp_path / "demo", "--minutes", 0)
+    assert done.code == 2
+    assert "train.minutes" in done.err

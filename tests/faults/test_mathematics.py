@@ -108,6 +108,7 @@ def test_weights_depend_on_the_encoders_outputs(fusion, options):
     model, batch = make(**FUSIONS[fusion], **options).train(), random_batch((7, 7, 7))  # a walk has no gradient
     encoded = model.encode(batch.sources[0])
     _, state = model.decoder.begin(encoded)
+    state = state._replace(step=state.step + 2)  # a causal scope lets the first step see one word
     values = encoded.values.detach().requires_grad_()
     weights = first_weights(model, encoded._replace(values=values), state)
     share = normal(*weights.shape, seed=5)  # their plain sum is 1 whatever the states are

@@ -12,6 +12,7 @@ from PIL import Image
 
 import heedful
 from heedful.data.features import Reader
+from training.cases import TINY
 
 RATE = 1000
 """Of the tests' sound, low so that it is small."""
@@ -102,17 +103,7 @@ def reader_of(kind: str) -> Reader:
     return make_reader(spec(kind))
 
 
-SETTINGS = {
-    "data.dev_share": 0.2,
-    "data.target_tokens": "whitespace",
-    "model.embedding_size": 5,
-    "model.encoder_size": 7,
-    "model.decoder_size": 11,
-    "train.batch_tokens": 150,
-    "train.learning_rate": 0.02,
-    "train.epochs": "none",
-    "train.updates": 6,
-}
+SETTINGS = {**TINY, "train.updates": 6}
 
 
 def train_on(

@@ -177,6 +177,18 @@ def test_evaluate_and_score(kind, made):
     assert all(each.log_probability < 0 for each in scored)
 
 
+def test_coverage_counts_the_shortened_positions(made, tmp_path):
+    """An answer that is searched for has the score that it has when it is given."""
+    pairs, folder = made["array"]
+    paths = [str(pairs.parent / path) for path in paths_of(pairs)]
+    answers = heedful.predict(folder, paths, coverage_penalty=0.5)
+    kept = [(path, answer) for path, answer in zip(paths, answers, strict=True) if answer.text and answer.finished]
+    assert len(kept) > 5
+    given = write_pairs(tmp_path / "given.tsv", [(path, answer.text) for path, answer in kept])
+    for scored, (_, answer) in zip(heedful.score(folder, given, coverage_penalty=0.5), kept, strict=True):
+        assert scored.score == pytest.approx(answer.score, abs=1e-5)
+
+
 @every
 def test_diagnose(kind, made):
     """All examinations, also with links that count source states."""

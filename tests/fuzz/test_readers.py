@@ -138,7 +138,7 @@ def test_a_good_table_comes_back(folder, table, ends, blanks, zip_it):
         kept = [tag.strip() for tag in unicodedata.normalize(nfc, tags).split(";")]
         sides = [unicodedata.normalize(nfc, text) for text in (source, target)]
         wanted.append((*sides, tuple(tag for tag in kept if tag), number))
-    assert [tuple(pair) for pair in corpus.pairs] == wanted
+    assert [tuple(pair[:4]) for pair in corpus.pairs] == wanted
 
 
 @fuzz(
@@ -169,4 +169,4 @@ def test_good_json_lines_come_back(folder, objects, ascii_only, end):
         kept = [unicodedata.normalize(nfc, tag).strip() for tag in tags]
         sides = [unicodedata.normalize(nfc, text) for text in (source, target)]
         wanted.append((*sides, tuple(tag for tag in kept if tag), number))
-    assert [tuple(pair) for pair in read_pairs(path).pairs] == wanted
+    assert [tuple(pair[:4]) for pair in read_pairs(path).pairs] == wanted

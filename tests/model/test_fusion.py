@@ -28,6 +28,19 @@ def stepped(model: Model, batch) -> tuple[torch.Tensor, Steps]:
     return model.decoder.logits(steps), steps
 
 
+def check_unroll_goes_on(model: Model) -> None:
+    """Two steps and then the rest at once are all at once."""
+    batch = random_batch()
+    memory, state = model.begin(batch.sources[0])
+    inputs = inputs_of(batch)
+    for tokens in inputs[:, :2].split(1, dim=1):
+        _, state = model.decoder.step(tokens, memory, state)
+    steps = model.decoder.unroll(inputs[:, 2:], memory, state)
+    whole, wanted = unrolled(model, batch)
+    close(model.decoder.logits(steps), whole[:, 2:])
+    close(steps.weights, wanted.weights[:, 2:])
+
+
 def check_unroll_is_steps(model: Model) -> None:
     batch = random_batch()
     logits, steps = unrolled(model, batch)
@@ -58,15 +71,7 @@ def test_unroll_is_repeated_step_for_every_attention(fusion, options):
 @pytest.mark.parametrize("fusion", ["early", "late", "late_feeding"])
 def test_unroll_may_go_on_from_any_step(fusion, options):
     """From the state after two steps: where a local window stands depends on it."""
-    model, batch = make(**FUSIONS[fusion], **options), random_batch()
-    memory, state = model.begin(batch.sources[0])
-    inputs = inputs_of(batch)
-    for tokens in inputs[:, :2].split(1, dim=1):
-        _, state = model.decoder.step(tokens, memory, state)
-    steps = model.decoder.unroll(inputs[:, 2:], memory, state)
-    whole, wanted = unrolled(model, batch)
-    close(model.decoder.logits(steps), whole[:, 2:])
-    close(steps.weights, wanted.weights[:, 2:])
+    check_unroll_goes_on(make(**FUSIONS[fusion], **options))
 
 
 @pytest.mark.parametrize("cell", CELLS)

@@ -12,7 +12,7 @@ from heedful.model import Transformer, build
 from heedful.model.blocks import sinusoids
 
 from .cases import ATTENTIONS, SIZES, close, inputs_of, make, name_of, random_batch, unrolled
-from .test_fusion import check_unroll_is_steps
+from .test_fusion import check_unroll_goes_on, check_unroll_is_steps
 from .test_self_attention import copy_attention, copy_layer
 
 TRANSFORMER = {"name": "transformer", "heads": 7}
@@ -68,15 +68,7 @@ def test_unroll_is_repeated_step_for_every_attention(options, heads):
 
 @kinds
 def test_unroll_may_go_on_from_any_step(options):
-    model, batch = model_of(**options), random_batch()
-    memory, state = model.begin(batch.sources[0])
-    inputs = inputs_of(batch)
-    for tokens in inputs[:, :2].split(1, dim=1):
-        _, state = model.decoder.step(tokens, memory, state)
-    steps = model.decoder.unroll(inputs[:, 2:], memory, state)
-    whole, wanted = unrolled(model, batch)
-    close(model.decoder.logits(steps), whole[:, 2:])
-    close(steps.weights, wanted.weights[:, 2:])
+    check_unroll_goes_on(model_of(**options))
 
 
 def test_it_keeps_what_each_word_was_and_no_more():

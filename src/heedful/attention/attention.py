@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from heedful.attention.factor import Factor
-from heedful.attention.memory import Attended, Memory, Parts, Window
+from heedful.attention.memory import Attended, Memory, Parts, Window, check_query, check_values
 from heedful.attention.normalisers import Normaliser, Softmax
 from heedful.attention.products import plain_only
 from heedful.attention.reading import Reading, Whole, few, order_of, places_of, walk
@@ -104,10 +104,7 @@ class Attention(nn.Module):
         Raises:
             SizeError: values are not (B, S, V) with the score's V, or a mask or positions not (B, S).
         """
-        if values.dim() != 3 or values.shape[1] < 1 or values.shape[2] != self.score.value_size:
-            raise SizeError(
-                f"values must be (sentences, 1 position or more, {self.score.value_size}), got {tuple(values.shape)}"
-            )
+        check_values(values, self.value_size)
         if mask is None:
             mask = torch.ones(values.shape[:2], dtype=torch.bool, device=values.device)
         if mask.dtype != torch.bool:
@@ -148,10 +145,7 @@ class Attention(nn.Module):
         Raises:
             SizeError: queries are not (B, T, Q) with the score's Q and the memory's B.
         """
-        if query.dim() != 3 or query.shape[::2] != (memory.mask.shape[0], self.score.query_size):
-            raise SizeError(
-                f"queries must be ({memory.mask.shape[0]}, steps, {self.score.query_size}), got {tuple(query.shape)}"
-            )
+        check_query(query, memory, self.query_size)
         if steps is None:
             steps = torch.arange(query.shape[1], device=query.device)[None, :]
         if self.sequential and carry is None:

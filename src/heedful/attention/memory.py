@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from heedful.attention.weights import Weights, dense
+from heedful.errors import SizeError
 
 
 class Memory(NamedTuple):
@@ -18,10 +19,10 @@ class Memory(NamedTuple):
     mask: Tensor  # (B, S) bool, True = a real position
     positions: Tensor  # (B, S) int64, the word's place in the sentence from 1; 0 = has no place (padding, end, tags)
     lengths: Tensor  # (B) int64, the place of the last word: the sentence's length S in local scopes
-    places: Tensor | None = (
-        None  # (B, P + 1) int64, for scopes with windows: the column of the word at each place, or -1
-    )
-    order: Tensor | None = None  # (B, S) int64, for parts that remember: the columns in the order of the sentence
+    # (B, P + 1) int64, for scopes with windows: the column of the word at each place, or -1
+    places: Tensor | None = None
+    # (B, S) int64, for parts that remember: the columns in the order of the sentence
+    order: Tensor | None = None
     second: Memory | None = None  # of a second source, where two attentions ask: see `TwoAttentions`
 
 
@@ -71,3 +72,16 @@ class Attended(NamedTuple):
         """alpha_tj, (B, T, S): rows sum to 1, to less under a prior or a `partial` normaliser, to 0 if all is masked
         or a walk has ended."""
         return dense(self.weighting)
+
+
+def check_values(values: Tensor, size: int) -> None:
+    """Refuse source states that are not (B, S, V) with S of at least 1 and this V."""
+    if values.dim() != 3 or values.shape[1] < 1 or values.shape[2] != size:
+        raise SizeError(f"values must be (sentences, 1 position or more, {size}), got {tuple(values.shape)}")
+
+
+def check_query(query: Tensor, memory: Memory, size: int) -> None:
+    """Refuse queries that are not (B, T, Q) with the memory's B and this Q."""
+    sentences = memory.mask.shape[0]
+    if query.dim() != 3 or query.shape[::2] != (sentences, size):
+        raise SizeError(f"queries must be ({sentences}, steps, {size}), got {tuple(query.shape)}")

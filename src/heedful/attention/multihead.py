@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from heedful.attention.attention import Asked, Attention, Carry
 from heedful.attention.factor import Factor
-from heedful.attention.memory import Attended, Memory, Parts
+from heedful.attention.memory import Attended, Memory, Parts, check_query, check_values
 from heedful.attention.normalisers import Normaliser
 from heedful.attention.products import Linear
 from heedful.attention.scopes import Scope
@@ -100,10 +100,7 @@ class MultiHead(nn.Module):
         Raises:
             SizeError: values are not (B, S, V), or a mask or positions not (B, S).
         """
-        if values.dim() != 3 or values.shape[1] < 1 or values.shape[2] != self.value_size:
-            raise SizeError(
-                f"values must be (sentences, 1 position or more, {self.value_size}), got {tuple(values.shape)}"
-            )
+        check_values(values, self.value_size)
         if mask is not None and mask.shape == values.shape[:2] and mask.dtype == torch.bool:
             # What stands at masked positions must not spoil a gradient either.
             values = values.masked_fill(~mask.unsqueeze(-1), 0.0)
@@ -131,7 +128,8 @@ class MultiHead(nn.Module):
         Raises:
             SizeError: queries are not (B, T, Q) with the memory's B.
         """
-        queries = self._split(self.query_projection(self._checked(query, memory)))
+        check_query(query, memory, self.query_size)
+        queries = self._split(self.query_projection(query))
         return self._joined(self.core(queries, _flat(memory), steps=self._each(steps), carry=_unpacked(carry)))
 
     def one_by_one(self, query: Tensor, memory: Memory, *, steps: Tensor, carry: Carry | None = None) -> Attended:
@@ -142,7 +140,8 @@ class MultiHead(nn.Module):
 
     def explain(self, query: Tensor, memory: Memory, *, steps: Tensor, carry: Carry | None = None) -> Parts:
         """How each head's weights come to be: as `Attention.explain`, each part (B, H, T, S)."""
-        queries = self._split(self.query_projection(self._checked(query, memory)))
+        check_query(query, memory, self.query_size)
+        queries = self._split(self.query_projection(query))
         steps = steps.expand(query.shape[:2]).repeat_interleave(self.heads, dim=0)
         parts = self.core.explain(queries, _flat(memory), steps=steps, carry=_unpacked(carry))
         mask = parts.mask.expand_as(parts.scores)
@@ -151,13 +150,6 @@ class MultiHead(nn.Module):
     def asked(self, memory: Memory, *, steps: int) -> AskedHeads:
         """`memory`, to be asked by a loop over at most `steps` steps, one query after the other."""
         return AskedHeads(self, memory, steps)
-
-    def _checked(self, query: Tensor, memory: Memory) -> Tensor:
-        if query.dim() != 3 or query.shape[::2] != (memory.mask.shape[0], self.query_size):
-            raise SizeError(
-                f"queries must be ({memory.mask.shape[0]}, steps, {self.query_size}), got {tuple(query.shape)}"
-            )
-        return query
 
     def _split(self, projected: Tensor) -> Tensor:
         """(B, T, H d) -> (B H, T, d)."""

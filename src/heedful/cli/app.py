@@ -191,8 +191,8 @@ def demo(
     from heedful.cli.demo import run_demo
     from heedful.cli.demo_image import run_image_demo
 
-    run = run_demo if task == "cmudict" else run_image_demo
-    run(out or f"demo/{task}", minutes=minutes or (5.5 if task == "cmudict" else 1.5))
+    run, usual = (run_demo, 5.5) if task == "cmudict" else (run_image_demo, 1.5)
+    run(out or f"demo/{task}", minutes=usual if minutes is None else minutes)
 
 
 @recipes_app.callback()

@@ -131,6 +131,39 @@ class FeedForward(nn.Module):
         return self.outer(torch.relu(self.inner(x)))
 
 
+class Layer(nn.Module):
+    """Attention of states to each other, then feed-forward, each with a residual: Vaswani et al. 2017, section 3.1.
+
+    Args:
+        size: H.
+        heads: of the attention: see `self_attention`.
+        feed_forward_size: F; by default 4 H.
+        scope: who may answer; None for all.
+        norm: "before" or "after".
+        dropout: on what each part adds.
+    """
+
+    def __init__(
+        self,
+        size: int,
+        heads: int | None,
+        feed_forward_size: int | None,
+        *,
+        scope: Scope | None,
+        norm: str,
+        dropout: float,
+    ) -> None:
+        super().__init__()
+        self.attention = self_attention(size, heads, scope)
+        self.feed_forward = FeedForward(size, feed_forward_size)
+        self.around_attention = Residual(size, norm=norm, dropout=dropout)
+        self.around_feed_forward = Residual(size, norm=norm, dropout=dropout)
+
+    def think(self, x: Tensor) -> Tensor:
+        """What feed-forward makes of states (..., H) that have heard the others."""
+        return self.around_feed_forward.add(x, self.feed_forward(self.around_feed_forward.read(x)))
+
+
 def self_attention(size: int, heads: int | None, scope: Scope | None = None) -> MultiHead:
     """Heads of scaled dot products by which states of `size` ask each other; by default 4, or 2 or 1 if these do.
 

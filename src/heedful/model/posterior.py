@@ -53,13 +53,11 @@ def posterior(model: Model, batch: Batch, inputs: Tensor) -> Tensor:
     there = OneEach()
     each = model.with_normaliser(there)
     assert each.attention is not None
-    each.attention.core.scope = (
-        Global()
-    )  # the prior has what a scope says; the copy looks at h_j alone, not a share of it
+    # The prior has what a scope says; the copy looks at h_j alone, not at a share of it.
+    each.attention.core.scope = Global()
     memory, state = model.begin(*batch.sources)
     assert isinstance(memory, Memory)
-    width = memory.mask.shape[-1]
-    count = min(CANDIDATES, width)
+    count = min(CANDIDATES, memory.mask.shape[-1])
 
     def wide(tensor: Tensor) -> Tensor:  # a hypothesis for each candidate
         return tensor.expand(tensor.shape[0], count, *tensor.shape[2:])

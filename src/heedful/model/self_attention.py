@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from heedful.model.blocks import FeedForward, Inputs, Residual, embedding_scale, self_attention
+from heedful.model.blocks import Inputs, Layer, embedding_scale
 from heedful.model.encoder import Encoded, Encoder, encoders
 
 
@@ -61,8 +61,7 @@ class SelfAttention(Encoder):
             dropout=dropout,
         )
         self.blocks = nn.ModuleList(
-            Layer(hidden_size, heads=heads, feed_forward_size=feed_forward_size, norm=norm, dropout=dropout)
-            for _ in range(layers)
+            Layer(hidden_size, heads, feed_forward_size, scope=None, norm=norm, dropout=dropout) for _ in range(layers)
         )
         self.norm = nn.LayerNorm(hidden_size) if norm == "before" else nn.Identity()
 
@@ -70,8 +69,15 @@ class SelfAttention(Encoder):
         vectors, mask, positions = self.embed(source, mask, positions)
         values = self.inputs(vectors, _with_end(mask, positions))
         for block in self.blocks:
-            values = block(values, mask, positions)
+            values = _ask_each_other(block, values, mask, positions)  # pyright: ignore[reportArgumentType]
         return Encoded(self.norm(values), mask, positions, ())
+
+
+def _ask_each_other(block: Layer, x: Tensor, mask: Tensor, positions: Tensor) -> Tensor:
+    """x (B, S, H) with mask and positions (B, S) -> (B, S, H)."""
+    read = block.around_attention.read(x)
+    heard = block.attention(read, block.attention.prepare(read, mask, positions)).context
+    return block.think(block.around_attention.add(x, heard))
 
 
 def _with_end(mask: Tensor, positions: Tensor) -> Tensor:
@@ -80,31 +86,3 @@ def _with_end(mask: Tensor, positions: Tensor) -> Tensor:
     columns = torch.arange(mask.shape[1], device=mask.device)
     last = mask & (columns == (columns * mask).amax(1, keepdim=True))
     return torch.where(last & (positions == 0), positions.amax(1, keepdim=True) + 1, positions)
-
-
-class Layer(nn.Module):
-    """Self-attention, then feed-forward.
-
-    Args:
-        size: H.
-        heads: of the attention; None as for the encoder.
-        feed_forward_size: F; by default 4 H.
-        norm: "before" or "after".
-        dropout: on what each part adds.
-    """
-
-    def __init__(
-        self, size: int, *, heads: int | None, feed_forward_size: int | None, norm: str, dropout: float
-    ) -> None:
-        super().__init__()
-        self.attention = self_attention(size, heads)
-        self.feed_forward = FeedForward(size, feed_forward_size)
-        self.around_attention = Residual(size, norm=norm, dropout=dropout)
-        self.around_feed_forward = Residual(size, norm=norm, dropout=dropout)
-
-    def forward(self, x: Tensor, mask: Tensor, positions: Tensor) -> Tensor:
-        """(B, S, H) with mask and positions (B, S) -> (B, S, H)."""
-        read = self.around_attention.read(x)
-        heard = self.attention(read, self.attention.prepare(read, mask, positions)).context
-        x = self.around_attention.add(x, heard)
-        return self.around_feed_forward.add(x, self.feed_forward(self.around_feed_forward.read(x)))

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from heedful.attention import Attention, Causal, Memory, MultiHead
 from heedful.attention.products import Linear
-from heedful.model.blocks import FeedForward, Inputs, Residual, self_attention
+from heedful.model.blocks import Inputs, Layer, Residual
 from heedful.model.encoder import Encoded
 from heedful.model.fusion import FixedVector, Fusion, fusions
 from heedful.model.stack import LayerStates
@@ -77,7 +77,7 @@ class Transformer(Fusion):
             dropout=dropout,
         )
         self.blocks = nn.ModuleList(
-            _Layer(hidden_size, heads=heads, feed_forward_size=feed_forward_size, norm=norm, dropout=dropout)
+            Layer(hidden_size, heads, feed_forward_size, scope=Causal(), norm=norm, dropout=dropout)
             for _ in range(layers)
         )
         self.around_source = Residual(hidden_size, norm=norm, dropout=dropout)
@@ -139,38 +139,22 @@ class Transformer(Fusion):
         for block, past in zip(self.blocks, state.layers, strict=True):
             if pasts:
                 x = self.blocks[len(pasts) - 1].think(x)  # pyright: ignore[reportCallIssue]
-            x, past = block.ask_words(x, past)  # pyright: ignore[reportCallIssue]
+            x, past = _ask_words(block, x, past)  # pyright: ignore[reportArgumentType]
             pasts.append(past)
         return x, tuple(pasts)
 
 
-class _Layer(nn.Module):
-    """Attention to the target's words, and feed-forward."""
-
-    def __init__(
-        self, size: int, *, heads: int | None, feed_forward_size: int | None, norm: str, dropout: float
-    ) -> None:
-        super().__init__()
-        self.attention = self_attention(size, heads, Causal())
-        self.feed_forward = FeedForward(size, feed_forward_size)
-        self.around_attention = Residual(size, norm=norm, dropout=dropout)
-        self.around_feed_forward = Residual(size, norm=norm, dropout=dropout)
-
-    def ask_words(self, x: Tensor, past: Past) -> tuple[Tensor, Past]:
-        """x (B, K, T, H): each asks itself and the words before it, t in the past and those of x."""
-        read = self.around_attention.read(x).flatten(0, 1)
-        new = self.attention.prepare(read)  # (B K, n, T, .)
-        values, keys = (
-            torch.cat([old.flatten(0, 1), own], dim=2) if old.shape[3] else own
-            for old, own in ((past.values, new.values), (past.keys, new.keys))
-        )
-        places = torch.arange(1, values.shape[2] + 1, device=x.device).expand(values.shape[:3])
-        memory = Memory(values, keys, places > 0, places, places[..., -1])
-        steps = places[:1, 0, values.shape[2] - x.shape[2] :] - 1
-        heard = self.attention(read, memory, steps=steps).context
-        return self.around_attention.add(x, heard.view_as(x)), Past(
-            *(part.unflatten(0, x.shape[:2]) for part in (values, keys))
-        )
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.around_feed_forward.add(x, self.feed_forward(self.around_feed_forward.read(x)))
+def _ask_words(block: Layer, x: Tensor, past: Past) -> tuple[Tensor, Past]:
+    """x (B, K, T, H): each asks itself and the words before it, t in the past and those of x."""
+    read = block.around_attention.read(x).flatten(0, 1)
+    new = block.attention.prepare(read)  # (B K, n, T, .)
+    values, keys = (
+        torch.cat([old.flatten(0, 1), own], dim=2) if old.shape[3] else own
+        for old, own in ((past.values, new.values), (past.keys, new.keys))
+    )
+    places = torch.arange(1, values.shape[2] + 1, device=x.device).expand(values.shape[:3])
+    memory = Memory(values, keys, places > 0, places, places[..., -1])
+    steps = places[:1, 0, values.shape[2] - x.shape[2] :] - 1
+    heard = block.attention(read, memory, steps=steps).context
+    kept = Past(*(part.unflatten(0, x.shape[:2]) for part in (values, keys)))
+    return block.around_attention.add(x, heard.view_as(x)), kept
