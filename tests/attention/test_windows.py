@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from heedful.attention import Attention, Scope, Windowed, dense
+from heedful.attention import Scope, Windowed, dense
 from heedful.attention import attention as module
 from heedful.attention.interventions import Observed, Uniform
 from heedful.attention.rows import Rows
@@ -55,11 +55,10 @@ def example(score):
 @pytest.mark.parametrize("loop", [False, True])
 @pytest.mark.parametrize("score", SCORES)
 @pytest.mark.parametrize("scope", WINDOWS)
-@pytest.mark.parametrize("again", [False, True])
-def test_windows_are_masks(score, scope, loop, again, monkeypatch):
-    """In value and gradient, whether they are kept for the backward pass or taken again, whole or in blocks."""
-    if again:
-        monkeypatch.setattr(module, "STORED", 0)
+@pytest.mark.parametrize("blocks", [False, True])
+def test_windows_are_masks(score, scope, loop, blocks, monkeypatch):
+    """In value and gradient, all steps at once, in blocks, or in a loop."""
+    if blocks:
         monkeypatch.setattr(module, "BLOCK", 100)
     attention = make(score, scope)
     given = example(score)
@@ -83,25 +82,6 @@ def test_nothing_outside_a_window_is_computed(scope):
     attention.scope.window = 21
     attention(query, attention.prepare(values, mask, positions))
     assert seen[1:] == [B * T * 41]
-
-
-@pytest.mark.parametrize("score", ["general", "additive"])
-def test_dropout_is_drawn_once_where_windows_are_taken_again(score, monkeypatch):
-    monkeypatch.setattr(module, "STORED", 0)
-    attention = make(score, "local_m", dropout=0.5).train()
-    query, values, *rest = example(score)
-    memory = attention.prepare(values, *rest)
-    torch.manual_seed(3)
-    answer = attention(query, memory)
-    kept = [answer.context.detach().clone()]
-    (gradient,) = torch.autograd.grad(answer.context.sum(), values)
-    # What is linear in values: c = A h, so the sum of h times its gradient is the sum of c, if the masks are the same.
-    frozen = Attention(attention.score, scope=attention.scope, dropout=0.5).train()
-    monkeypatch.setattr(module, "STORED", 1 << 40)
-    torch.manual_seed(3)
-    again = frozen(query, frozen.prepare(values, *rest))
-    assert again.context.equal(kept[0])
-    torch.testing.assert_close(gradient, torch.autograd.grad(again.context.sum(), values)[0], rtol=0, atol=EXACT)
 
 
 def test_weights_put_in_from_elsewhere_need_whole_rows():
@@ -131,7 +111,7 @@ def test_rows_have_the_gradients_of_plain_indexing():
     windows = [torch.tensor([[[0, 1, 1]], [[4, 3, 2]]]), torch.tensor([[[2, 1, 0]], [[4, 4, 4]]])]
     shares = [normal(2, 3, 3, seed=seed) for seed in (7, 8)]
     rows = Rows(table)
-    taken = [(rows(window) * share).sum() for window, share in zip(windows, shares, strict=True)]
+    taken = [(rows(window).rows[0] * share).sum() for window, share in zip(windows, shares, strict=True)]
     plain = [
         (torch.stack([table[b, window[b, 0]] for b in range(2)]) * share).sum()
         for window, share in zip(windows, shares, strict=True)
@@ -146,6 +126,29 @@ def test_rows_have_the_gradients_of_plain_indexing():
 
 def test_rows_twice_differentiated_are_refused():
     table = nn.Parameter(normal(1, 4, 2))
-    rows = Rows(table)(torch.tensor([[[0, 3]]]))
+    (rows,) = Rows(table)(torch.tensor([[[0, 3]]])).rows
     with pytest.raises(RuntimeError, match="differentiated twice"):
         torch.autograd.grad(rows.square().sum(), table, create_graph=True)
+
+
+def test_rows_are_not_kept_for_the_backward_pass():
+    tables = [nn.Parameter(normal(2, 5, size)) for size in (3, 2)]
+    taken = Rows(*tables)(torch.tensor([[[0, 1]], [[4, 3]]]))
+    with taken.once_more():
+        squares = [rows.mT.square() for rows in taken.rows]
+    for square, rows in zip(squares, taken.rows, strict=True):
+        kept = square.grad_fn._saved_self
+        assert kept.equal(rows.mT)
+        assert kept.data_ptr() != rows.data_ptr()
+
+
+def test_rows_have_no_gradient_left_of_a_pass_that_broke():
+    table = nn.Parameter(normal(1, 4, 2))
+    rows = Rows(table)
+    taken = [rows(torch.tensor([[[column, 3]]])).rows[0] for column in (0, 1)]
+    broken = taken[0] * 1
+    broken.register_hook(lambda gradient: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        torch.autograd.grad(taken[1].sum() + broken.sum(), table, retain_graph=True)
+    (gradient,) = torch.autograd.grad(taken[1].sum(), table)
+    assert gradient[0, :, 0].tolist() == [0, 1, 0, 1]

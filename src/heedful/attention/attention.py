@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import repeat
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.utils.checkpoint import checkpoint
 
 from heedful.attention.factor import Factor
 from heedful.attention.memory import Attended, Memory, Parts, Window
@@ -20,10 +20,6 @@ from heedful.errors import SizeError
 
 BLOCK = 1 << 22
 """How many numbers of keys and values windows hold at once, unless those of a single step are more."""
-
-STORED = 1 << 25
-"""How many of them a training keeps for the backward pass; where they would be more, they are taken again there."""
-
 
 Carry = tuple[Any, Any, Any]
 """What scope, score and normaliser take from step to step; None for a part that remembers nothing."""
@@ -216,35 +212,33 @@ class Attention(nn.Module):
         """Context and weights over windows, a block of steps at a time."""
         assert window.columns is not None
         memory, (batch, count, width) = reading.memory, window.columns.shape
-        numbers = batch * width * (memory.keys.shape[2] + memory.values.shape[2])
-        again = torch.is_grad_enabled() and numbers * max(count, reading.steps) > STORED
-        look, found = self._block(reading, again), []
-        size = max(1, BLOCK // numbers)
-        prior = [None] * count if window.prior is None else window.prior.split(size, dim=1)
-        parts = (queries, window.mask.expand_as(window.columns), window.columns)
-        for each, own in zip(zip(*(part.split(size, dim=1) for part in parts), strict=True), prior, strict=False):
-            found.append(look(*each, own))
-        context, weights = (torch.cat(parts, dim=1) for parts in zip(*found, strict=True))
+        size = max(1, BLOCK // (batch * width * (memory.keys.shape[2] + memory.values.shape[2])))
+        parts = (queries, window.mask.expand_as(window.columns), window.columns, window.prior)
+        if count <= size:
+            context, weights = self._at(reading, *parts)
+        else:
+            blocks = (repeat(None) if part is None else part.split(size, dim=1) for part in parts)
+            found = [self._at(reading, *block) for block in zip(*blocks, strict=False)]
+            context, weights = (torch.cat(parts, dim=1) for parts in zip(*found, strict=True))
         return context, Windowed(window.columns, weights, memory.mask.shape[1])
 
-    def _block(self, reading: Reading, again: bool) -> Any:
-        def look(queries: Tensor, mask: Tensor, columns: Tensor, prior: Tensor | None) -> tuple[Tensor, Tensor]:
-            batch, count, width = columns.shape
-            few, mask = reading.at(columns), mask.flatten(0, 1).unsqueeze(1)  # B * T sentences of one step each
-            reach = self.score.reach(few)
-            if reach is not None:
-                mask = mask & reach[:, None, :]
+    def _at(
+        self, reading: Reading, queries: Tensor, mask: Tensor, columns: Tensor, prior: Tensor | None
+    ) -> tuple[Tensor, Tensor]:
+        few, taken = reading.at(columns, mask)  # B * T sentences of one step each
+        mask = few.mask.unsqueeze(1)
+        reach = self.score.reach(few)
+        if reach is not None:
+            mask = mask & reach[:, None, :]
+        with taken.once_more():
             scores = self.score(queries.flatten(0, 1).unsqueeze(1), few)  # e_tj
-            weights = self.normaliser(scores, mask)  # alpha_tj
-            if prior is not None:
-                weights = weights * prior.flatten(0, 1).unsqueeze(1)
-            context = self._dropped(weights, few) @ few.values  # c_t
-            return context.view(batch, count, -1), weights.view(batch, count, width)
-
-        if not again:
-            return look
-        keep = self.training and self.dropout.p > 0
-        return lambda *parts: checkpoint(look, *parts, use_reentrant=False, preserve_rng_state=keep)
+        weights = self.normaliser(scores, mask)  # alpha_tj
+        if prior is not None:
+            weights = weights * prior.flatten(0, 1).unsqueeze(1)
+        dropped = self._dropped(weights, few)
+        with taken.once_more():
+            context = dropped @ few.values  # c_t
+        return context.view(*columns.shape[:2], -1), weights.view(columns.shape)
 
     def _dropped(self, weights: Tensor, memory: Memory) -> Tensor:
         return self.dropout(weights).to(memory.values.dtype)
