@@ -15,6 +15,9 @@ OPTIONS = {
     "location": {"max_positions": 4},
     "local_m": {"window": 2},
     "local_p": {"window": 2},
+    "window": {"width": 2},
+    "block": {"width": 2},
+    "strided": {"width": 1, "stride": 4},
 }
 
 

@@ -1,17 +1,19 @@
 """Windows that are looked at by themselves, against the same windows as masks over the whole source."""
 
+import sys
+
 import pytest
 import torch
 from torch import nn
 
-from heedful.attention import Scope, Windowed, dense
-from heedful.attention import attention as module
+from heedful.attention import Block, LocalM, LocalP, Scope, Strided, Truncated, Windowed, dense, scopes
 from heedful.attention.interventions import Observed, Uniform
 from heedful.attention.rows import Rows
 
 from .cases import B, Q, S, T, make, normal, value_size, words_and_end
 
-WINDOWS = ["local_m", "local_p"]
+WINDOWS = [name for name in scopes.names() if scopes[name].windowed]
+LAST_PEAK = "window around the last peak"
 SCORES = ["dot", "general", "additive", "location"]
 EXACT = 1e-12
 
@@ -24,9 +26,13 @@ class Masked(Scope):
     def __init__(self, scope):
         super().__init__()
         self.scope = scope
+        self.sequential = scope.sequential
+        self.begin, self.remember = scope.begin, scope.remember
 
-    def forward(self, query, memory, steps):
-        return self.scope(query, memory, steps).dense(memory.mask.shape[1])
+    def forward(self, query, memory, *rest):
+        window = self.scope(query, memory._replace(places=None), *rest)
+        assert window.columns is None
+        return window
 
 
 def asked(attention, query, values, mask, positions, *, loop: bool):
@@ -34,8 +40,10 @@ def asked(attention, query, values, mask, positions, *, loop: bool):
     leaves = [query, values, *attention.parameters()]
     memory = attention.prepare(values, mask, positions)
     if loop:
-        ask = attention.asked(memory, steps=T)
-        answers = [ask(query[:, t : t + 1], steps=torch.tensor([[t]])) for t in range(T)]
+        ask, carry, answers = attention.asked(memory, steps=T), attention.begin(memory), []
+        for t in range(T):
+            answers.append(ask(query[:, t : t + 1], steps=torch.tensor([[t]]), carry=carry))
+            carry = answers[-1].carry
     else:
         answers = [attention(query, memory)]
     found = [torch.cat([getattr(one, part) for one in answers], dim=1) for part in ("context", "weights")]
@@ -54,13 +62,15 @@ def example(score):
 
 @pytest.mark.parametrize("loop", [False, True])
 @pytest.mark.parametrize("score", SCORES)
-@pytest.mark.parametrize("scope", WINDOWS)
+@pytest.mark.parametrize("scope", [*WINDOWS, LAST_PEAK])
 @pytest.mark.parametrize("blocks", [False, True])
 def test_windows_are_masks(score, scope, loop, blocks, monkeypatch):
     """In value and gradient, all steps at once, in blocks, or in a loop."""
     if blocks:
-        monkeypatch.setattr(module, "BLOCK", 100)
-    attention = make(score, scope)
+        monkeypatch.setattr(sys.modules["heedful.attention.attention"], "BLOCK", 100)
+    attention = make(score, "local_m" if scope == LAST_PEAK else scope)
+    if scope == LAST_PEAK:
+        attention.scope = Truncated(width=1, around="last_peak")
     given = example(score)
     answers, found = asked(attention, *given, loop=loop)
     assert all(isinstance(answer.weighting, Windowed) for answer in answers)
@@ -70,18 +80,30 @@ def test_windows_are_masks(score, scope, loop, blocks, monkeypatch):
         torch.testing.assert_close(one, other, rtol=0, atol=EXACT)
 
 
-@pytest.mark.parametrize("scope", WINDOWS)
-def test_nothing_outside_a_window_is_computed(scope):
-    """The score sees as many positions as windows have, forward; a window over more than all is a mask."""
-    attention, seen = make("general", scope), []
-    attention.score.register_forward_hook(lambda score, given, scores: seen.append(scores.numel()))
+@pytest.mark.parametrize(
+    ("scope", "seen"),
+    [
+        (LocalM(window=2), 5),
+        (LocalP(Q, window=2), 5),
+        (Truncated(width=2), 5),
+        (Truncated(width=2, around="last_peak"), 5),
+        (Block(width=3, neighbours=1), 9),
+        (Strided(width=2, stride=10), 5 + 4),
+    ],
+)
+def test_nothing_outside_a_window_is_computed(scope, seen, monkeypatch):
+    """The score sees as many positions as windows have, forward; of a source that is not much longer, all."""
+    attention, counts = make("general"), []
+    attention.scope = scope.double()
+    attention.score.register_forward_hook(lambda score, given, scores: counts.append(scores.numel()))
     mask, positions = words_and_end(40, 23)
     query, values = normal(B, T, Q), normal(B, 41, 3, seed=2)
     attention(query, attention.prepare(values, mask, positions))
-    assert seen == [B * T * (2 * attention.scope.window + 1)]
-    attention.scope.window = 21
+    assert sum(counts) == B * T * seen
+    counts.clear()
+    monkeypatch.setattr(sys.modules["heedful.attention.scopes"], "CROSSING", 41 / seen)
     attention(query, attention.prepare(values, mask, positions))
-    assert seen[1:] == [B * T * 41]
+    assert sum(counts) == B * T * 41
 
 
 def test_weights_put_in_from_elsewhere_need_whole_rows():

@@ -15,11 +15,13 @@ from heedful.attention.normalisers import Entmax15, Normaliser, Softmax, Sparsem
 from heedful.attention.scopes import Causal, Global, LocalM, LocalP, Scope, scopes
 from heedful.attention.scores import Additive, Concat, Dot, General, Location, ScaledDot, Score, scores
 from heedful.attention.weights import Weights, Windowed, dense
+from heedful.attention.windows import Block, Strided, Truncated
 
 __all__ = [
     "Additive",
     "Attended",
     "Attention",
+    "Block",
     "Causal",
     "Concat",
     "Dot",
@@ -37,6 +39,8 @@ __all__ = [
     "Score",
     "Softmax",
     "Sparsemax",
+    "Strided",
+    "Truncated",
     "Weights",
     "Window",
     "Windowed",
