@@ -18,6 +18,10 @@ class Sparse(Protocol):
         """(B, T, S)."""
         ...
 
+    def at(self, row: Tensor, place: Tensor) -> Sparse:
+        """Of some sentences (N) one step (N) each: N sentences of one step."""
+        ...
+
 
 @overload
 def dense(weights: Tensor | Sparse) -> Tensor: ...

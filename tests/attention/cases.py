@@ -16,6 +16,7 @@ OPTIONS = {
     "local_m": {"window": 2},
     "local_p": {"window": 2},
     "window": {"width": 2},
+    "linear": {"attention_size": A},
     "block": {"width": 2},
     "strided": {"width": 1, "stride": 4},
 }

@@ -287,6 +287,7 @@ def test_attention_imports_nothing_of_ours_but_errors_and_registry():
             "additive",
             "attention",
             "factor",
+            "linear",
             "memory",
             "multihead",
             "normalisers",
@@ -296,6 +297,7 @@ def test_attention_imports_nothing_of_ours_but_errors_and_registry():
             "scopes",
             "scores",
             "weights",
+            "windows",
         )
     ]
     assert done.stdout.strip() == str(sorted(ours))

@@ -132,7 +132,7 @@ def test_dot_names_both_sizes_that_differ(name):
 def test_an_unknown_name_is_answered_with_the_nearest():
     with pytest.raises(RecipeError, match=r"unknown score 'adittive'; did you mean 'additive'\?"):
         scores["adittive"]
-    with pytest.raises(RecipeError, match="known are: additive, concat, dot, general, location, scaled_dot"):
+    with pytest.raises(RecipeError, match="known are: additive, concat, dot, general, linear, location, scaled_dot"):
         scores["zzz"]
 
 

@@ -9,12 +9,13 @@
 """
 
 from heedful.attention.attention import Attention
+from heedful.attention.linear import Kernel
 from heedful.attention.memory import Attended, Memory, Window
 from heedful.attention.multihead import MultiHead
 from heedful.attention.normalisers import Entmax15, Normaliser, Softmax, Sparsemax, normalisers
 from heedful.attention.scopes import Causal, Global, LocalM, LocalP, Scope, scopes
 from heedful.attention.scores import Additive, Concat, Dot, General, Location, ScaledDot, Score, scores
-from heedful.attention.weights import Weights, Windowed, dense
+from heedful.attention.weights import Factored, Weights, Windowed, dense
 from heedful.attention.windows import Block, Strided, Truncated
 
 __all__ = [
@@ -26,8 +27,10 @@ __all__ = [
     "Concat",
     "Dot",
     "Entmax15",
+    "Factored",
     "General",
     "Global",
+    "Kernel",
     "LocalM",
     "LocalP",
     "Location",

@@ -15,7 +15,7 @@ from heedful.attention.products import plain_only
 from heedful.attention.reading import Reading, Whole, few
 from heedful.attention.scopes import Global, Scope
 from heedful.attention.scores import Score
-from heedful.attention.weights import Windowed, join_weights
+from heedful.attention.weights import Factored, Windowed, join_weights, positive_sum
 from heedful.errors import SizeError
 
 BLOCK = 1 << 22
@@ -116,8 +116,10 @@ class Attention(nn.Module):
         values = values.masked_fill(~mask.unsqueeze(-1), 0.0)
         compared = values if keys is None else keys.masked_fill(~mask.unsqueeze(-1), 0.0)
         positions = positions.masked_fill(~mask, 0)
+        keys = self.score.keys(compared)
         places = _places(positions) if self._narrow() else None
-        return Memory(values, self.score.keys(compared), mask, positions, positions.amax(1), places)
+        sums = _sums(keys, values, mask) if self._factored() else None
+        return Memory(values, keys, mask, positions, positions.amax(1), places, sums)
 
     def begin(self, memory: Memory) -> Carry | None:
         """What the first step of a loop is given as `carry`; None where no part remembers anything."""
@@ -173,6 +175,11 @@ class Attention(nn.Module):
 
     def _answer(self, reading: Reading, query: Tensor, steps: Tensor, carry: Carry | None) -> Attended:
         memory = reading.memory
+        if memory.sums is not None and self._factored():
+            features = self.score.features(reading.queries(query))  # phi(q_t)
+            over, under = reading.sums(features).split([memory.values.shape[2], 1], dim=-1)
+            context = (over / positive_sum(under)).to(memory.values.dtype)  # c_t
+            return Attended(context, Factored(features, memory.keys, memory.mask, query.dtype))
         window: Window = _call(self.scope, query, memory, steps, carry=carry and carry[0])
         queries = reading.queries(query)
         if window.columns is not None and not self._narrow():
@@ -207,6 +214,11 @@ class Attention(nn.Module):
         """Whether windows are looked at by themselves; else they are masks over the whole source."""
         whole = self.score.sequential or self.normaliser.sequential or self.normaliser.whole_rows
         return self.scope.windowed and not whole and not plain_only()
+
+    def _factored(self) -> bool:
+        """Whether contexts are made of sums over the source that no query takes part in, and no weights."""
+        drops = self.training and self.dropout.p > 0
+        return self.score.factored and self.scope.everywhere and self.normaliser.shares and not drops
 
     def _look(self, reading: Reading, queries: Tensor, window: Window) -> tuple[Tensor, Windowed]:
         """Context and weights over windows, a block of steps at a time."""
@@ -258,6 +270,12 @@ def _places(positions: Tensor) -> Tensor:
     return places
 
 
+def _sums(keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
+    """sum_j k_j [h_j; 1]^T over the real positions, (B, K, V + 1)."""
+    ones = torch.ones_like(values[..., :1])
+    return (keys * mask.unsqueeze(-1)).mT @ torch.cat([values, ones], dim=-1).to(keys.dtype)
+
+
 class Asked:
     """A memory that a loop asks step by step: what all steps multiply by is taken once, with its gradient."""
 
@@ -266,6 +284,7 @@ class Asked:
         weight, batch = attention.score.query_weight(), memory.mask.shape[0]
         self._query_factor = None if weight is None else Factor(weight, batch=batch, steps=steps)
         self._values_factor = Factor(memory.values, batch=batch, steps=steps)
+        self._sums_factor = None if memory.sums is None else Factor(memory.sums, batch=batch, steps=steps)
         self.at = few(memory, narrow=attention._narrow())
 
     def queries(self, query: Tensor) -> Tensor:
@@ -273,6 +292,10 @@ class Asked:
 
     def context(self, weights: Tensor) -> Tensor:
         return self._values_factor(weights)
+
+    def sums(self, features: Tensor) -> Tensor:
+        assert self._sums_factor is not None
+        return self._sums_factor(features)
 
     def __call__(self, query: Tensor, *, steps: Tensor, carry: Carry | None = None) -> Attended:
         """The answers to the next queries, (B, 1, Q); `steps` and `carry` as in `Attention.forward`."""

@@ -21,6 +21,7 @@ class Memory(NamedTuple):
     places: Tensor | None = (
         None  # (B, P + 1) int64, for scopes with windows: the column of the word at each place, or -1
     )
+    sums: Tensor | None = None  # (B, K, V + 1), for scores that are factored: sum_j k_j [h_j; 1]^T
 
 
 class Window(NamedTuple):

@@ -22,6 +22,7 @@ class Reading(Protocol):
 
     def queries(self, query: Tensor, /) -> Tensor: ...
     def context(self, weights: Tensor, /) -> Tensor: ...
+    def sums(self, features: Tensor, /) -> Tensor: ...
 
 
 class Whole:
@@ -33,6 +34,10 @@ class Whole:
 
     def context(self, weights: Tensor) -> Tensor:
         return weights @ self.memory.values
+
+    def sums(self, features: Tensor) -> Tensor:
+        assert self.memory.sums is not None
+        return features @ self.memory.sums
 
 
 def _never(columns: Tensor, mask: Tensor) -> tuple[Memory, Taken]:

@@ -30,6 +30,7 @@ class Scope(nn.Module, ABC):
     content_based = True  # a permutation of the source permutes the window
     sequential = False  # looks at what was attended to before: `forward` has a last argument more, its carry
     windowed = False  # names the columns of its window, or may do so
+    everywhere = False  # every real position may always answer, and counts alike
 
     @abstractmethod
     def forward(self, query: Tensor, memory: Memory, steps: Tensor) -> Window:
@@ -47,6 +48,8 @@ class Scope(nn.Module, ABC):
 @scopes.register("global")
 class Global(Scope):
     """Every real position may answer: Bahdanau et al. 2015; Luong et al. 2015, section 3.1."""
+
+    everywhere = True
 
     def forward(self, query: Tensor, memory: Memory, steps: Tensor) -> Window:
         return Window(memory.mask[:, None, :])

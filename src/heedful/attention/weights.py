@@ -25,6 +25,11 @@ class Windowed(NamedTuple):
         whole = self.values.new_zeros(*self.values.shape[:2], self.size)
         return whole.scatter_add(2, self.columns, self.values)
 
+    def at(self, row: Tensor, place: Tensor) -> Windowed:
+        """Of some sentences one step each, (N, 1, S)."""
+        columns, values = (part[row, place].unsqueeze(1) for part in self[:2])
+        return Windowed(columns, values, self.size)
+
     def join(self, others: Sequence[Windowed]) -> Windowed:
         """These steps, then those of `others`."""
         steps = (self, *others)
@@ -32,7 +37,34 @@ class Windowed(NamedTuple):
         return Windowed(columns, torch.cat([step.values for step in steps], dim=1), self.size)
 
 
-Weights = Tensor | Windowed
+class Factored(NamedTuple):
+    """Weights that nobody has computed yet: shares of q_t . k_j, none of them negative."""
+
+    queries: Tensor  # (B, T, K)
+    keys: Tensor  # (B, S, K)
+    mask: Tensor  # (B, S) bool
+    dtype: torch.dtype  # of the weights
+
+    def dense(self) -> Tensor:
+        """(B, T, S)."""
+        products = self.queries @ self.keys.mT * self.mask[:, None, :]
+        return (products / positive_sum(products.sum(-1, keepdim=True))).to(self.dtype)
+
+    def at(self, row: Tensor, place: Tensor) -> Factored:
+        """Of some sentences one step each, (N, 1, S)."""
+        return Factored(self.queries[row, place].unsqueeze(1), self.keys[row], self.mask[row], self.dtype)
+
+    def join(self, others: Sequence[Factored]) -> Factored:
+        """These steps, then those of `others`."""
+        return self._replace(queries=torch.cat([self.queries, *(step.queries for step in others)], dim=1))
+
+
+Weights = Tensor | Windowed | Factored
+
+
+def positive_sum(sums: Tensor) -> Tensor:
+    """What to divide by: 1 where nothing has been summed."""
+    return torch.where(sums > 0, sums, 1)
 
 
 def join_weights(steps: Sequence[Weights]) -> Weights:

@@ -10,7 +10,7 @@ from torch import Tensor
 from heedful.attention.memory import Memory, Window
 from heedful.attention.scopes import Scope, around, named, narrow, scopes
 from heedful.attention.scores import at_least_one
-from heedful.attention.weights import Weights, Windowed
+from heedful.attention.weights import Weights, Windowed, dense
 from heedful.errors import RecipeError, SizeError
 
 
@@ -56,7 +56,7 @@ class Truncated(Scope):
         return memory.lengths.new_full((len(memory.lengths), 1), self.width + 1)
 
     def remember(self, carry: Tensor, weights: Weights, memory: Memory) -> Tensor:
-        values = weights.values if isinstance(weights, Windowed) else weights
+        values = weights.values if isinstance(weights, Windowed) else dense(weights)
         most, column = values.detach().max(-1, keepdim=True)  # (B, K, 1)
         if isinstance(weights, Windowed):
             column = weights.columns.gather(2, column)
