@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from heedful.attention.factor import Factor
+from heedful.attention.linear import summed
 from heedful.attention.memory import Attended, Memory, Parts, Window
 from heedful.attention.normalisers import Normaliser, Softmax
 from heedful.attention.products import plain_only
@@ -118,7 +119,7 @@ class Attention(nn.Module):
         positions = positions.masked_fill(~mask, 0)
         keys = self.score.keys(compared)
         places = _places(positions) if self._narrow() else None
-        sums = _sums(keys, values, mask) if self._factored() else None
+        sums = summed(keys, values, mask) if self._factored() else None
         return Memory(values, keys, mask, positions, positions.amax(1), places, sums)
 
     def begin(self, memory: Memory) -> Carry | None:
@@ -268,12 +269,6 @@ def _places(positions: Tensor) -> Tensor:
     places = places.scatter(1, positions, columns)
     places[:, 0] = -1
     return places
-
-
-def _sums(keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
-    """sum_j k_j [h_j; 1]^T over the real positions, (B, K, V + 1)."""
-    ones = torch.ones_like(values[..., :1])
-    return (keys * mask.unsqueeze(-1)).mT @ torch.cat([values, ones], dim=-1).to(keys.dtype)
 
 
 class Asked:
