@@ -180,7 +180,7 @@ class Attention(nn.Module):
             features = self.score.features(reading.queries(query))  # phi(q_t)
             over, under = reading.sums(features).split([memory.values.shape[2], 1], dim=-1)
             context = (over / positive_sum(under)).to(memory.values.dtype)  # c_t
-            return Attended(context, Factored(features, memory.keys, memory.mask, query.dtype))
+            return Attended(context, Factored(features.to(query.dtype), memory.keys, memory.mask))
         window: Window = _call(self.scope, query, memory, steps, carry=carry and carry[0])
         queries = reading.queries(query)
         if window.columns is not None and not self._narrow():

@@ -40,19 +40,18 @@ class Windowed(NamedTuple):
 class Factored(NamedTuple):
     """Weights that nobody has computed yet: shares of q_t . k_j, none of them negative."""
 
-    queries: Tensor  # (B, T, K)
+    queries: Tensor  # (B, T, K), of the type that weights are of
     keys: Tensor  # (B, S, K)
     mask: Tensor  # (B, S) bool
-    dtype: torch.dtype  # of the weights
 
     def dense(self) -> Tensor:
         """(B, T, S)."""
-        products = self.queries @ self.keys.mT * self.mask[:, None, :]
-        return (products / positive_sum(products.sum(-1, keepdim=True))).to(self.dtype)
+        products = self.queries.to(self.keys.dtype) @ self.keys.mT * self.mask[:, None, :]
+        return (products / positive_sum(products.sum(-1, keepdim=True))).to(self.queries.dtype)
 
     def at(self, row: Tensor, place: Tensor) -> Factored:
         """Of some sentences one step each, (N, 1, S)."""
-        return Factored(self.queries[row, place].unsqueeze(1), self.keys[row], self.mask[row], self.dtype)
+        return Factored(self.queries[row, place].unsqueeze(1), self.keys[row], self.mask[row])
 
     def join(self, others: Sequence[Factored]) -> Factored:
         """These steps, then those of `others`."""

@@ -49,8 +49,12 @@ class Truncated(Scope):
         self.sequential = around == "last_peak"
 
     def forward(self, query: Tensor, memory: Memory, steps: Tensor, *carry: Tensor) -> Window:
-        centre = carry[0] if carry else self.slope * (steps + 1).expand(query.shape[:2])  # p_t
+        centre = carry[0] if carry else self.centre(steps).expand(query.shape[:2])  # p_t
         return around(memory, centre.unsqueeze(-1), self.width)
+
+    def centre(self, steps: Tensor) -> Tensor:
+        """p_t on the diagonal."""
+        return self.slope * (steps + 1)
 
     def begin(self, memory: Memory) -> Tensor:
         return memory.lengths.new_full((len(memory.lengths), 1), self.width + 1)
@@ -93,8 +97,12 @@ class Block(Scope):
         self.neighbours = neighbours
         self.slope = _above_zero(slope)
 
+    def centre(self, steps: Tensor) -> Tensor:
+        """p_t, a whole number."""
+        return _diagonal(steps, self.slope)
+
     def forward(self, query: Tensor, memory: Memory, steps: Tensor) -> Window:
-        place = _diagonal(steps, self.slope).expand(query.shape[:2]).unsqueeze(-1)  # p_t
+        place = self.centre(steps).expand(query.shape[:2]).unsqueeze(-1)  # p_t
         block = (place - 1) // self.width  # b
         positions = memory.positions[:, None, :]
         count = (2 * self.neighbours + 1) * self.width
@@ -132,8 +140,12 @@ class Strided(Scope):
         self.stride = at_least_one("stride", stride, stride)
         self.slope = _above_zero(slope)
 
+    def centre(self, steps: Tensor) -> Tensor:
+        """p_t, a whole number."""
+        return _diagonal(steps, self.slope)
+
     def forward(self, query: Tensor, memory: Memory, steps: Tensor) -> Window:
-        place = _diagonal(steps, self.slope).expand(query.shape[:2]).unsqueeze(-1)  # p_t
+        place = self.centre(steps).expand(query.shape[:2]).unsqueeze(-1)  # p_t
         positions = memory.positions[:, None, :]
         local = 2 * self.width + 1
         last = positions.shape[2] if memory.places is None else memory.places.shape[1] - 1

@@ -48,8 +48,9 @@ def parts_of(model: Model) -> dict[str, Any]:
             "temperature": attention.normaliser.temperature,
             "heads": attention.heads,
         }
-        if hasattr(attention.scope, "window"):
-            parts["window"] = attention.scope.window
+        for option in ("window", "width", "around", "slope", "neighbours", "stride"):
+            if hasattr(attention.scope, option):
+                parts[option] = getattr(attention.scope, option)
     return parts
 
 
@@ -183,6 +184,9 @@ def _asked(model: Model, memory: Memory, query: Tensor, state: State, steps: Ste
         scope: Any = attention.scope
         share = torch.sigmoid(torch.tanh(scope.query_projection(query)) @ scope.v)
         values["centre"] = memory.lengths[0] * share[0, 0]
+    elif name in ("window", "block", "strided"):
+        diagonal: Any = attention.scope
+        values["centre"] = state.carry[0][0, 0] if diagonal.sequential else diagonal.centre(state.step)[0, 0]
     values["scores"] = scores[0, 0]
     if name != "global" or attention.score.reach(memory) is not None:
         values["window"] = mask[0, 0]

@@ -114,6 +114,7 @@ def _attention(attention: Attention | MultiHead) -> Letters:
             "b_a": "key_projection.bias",
         },
         "concat": {"W_a": "projection.weight", "v_a": "v"},
+        "linear": {"W_q": "query_projection.weight", "W_k": "key_projection.weight"},
         "location": {"W_a": "query_projection.weight"},
     }
     if name in known:
