@@ -48,6 +48,13 @@ def test_weights_by_hand():
     torch.testing.assert_close(found.context, torch.tensor([[[2 / 3]] * 2], dtype=torch.float64))
 
 
+def test_other_values_have_sums_of_their_own():
+    attention = make("linear")
+    memory, values = attention.prepare(normal(B, S, V, seed=2)), normal(B, S, 2, seed=3)
+    answer = attention(normal(B, T, Q), memory.with_values(values))
+    torch.testing.assert_close(answer.context, answer.weights @ values, rtol=0, atol=1e-12)
+
+
 @pytest.mark.parametrize(
     "change",
     [

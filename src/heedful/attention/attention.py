@@ -9,8 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from heedful.attention.factor import Factor
-from heedful.attention.linear import summed
-from heedful.attention.memory import Attended, Memory, Parts, Window
+from heedful.attention.memory import Attended, Memory, Parts, Window, summed
 from heedful.attention.normalisers import Normaliser, Softmax
 from heedful.attention.products import plain_only
 from heedful.attention.reading import Reading, Whole, few

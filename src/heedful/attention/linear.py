@@ -54,9 +54,3 @@ def positive(inputs: Tensor) -> Tensor:
     """phi(x) = elu(x) + 1: x + 1 above 0, e^x below, where adding 1 to elu would lose it; single precision at least."""
     wide = inputs.to(torch.promote_types(inputs.dtype, torch.float32))
     return wide.clamp(min=0) + wide.clamp(max=0).exp()
-
-
-def summed(keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
-    """sum_j k_j [h_j; 1]^T over the real positions, (B, K, V + 1)."""
-    ones = torch.ones_like(values[..., :1])
-    return (keys * mask.unsqueeze(-1)).mT @ torch.cat([values, ones], dim=-1).to(keys.dtype)
