@@ -21,6 +21,8 @@ settings.load_profile("slow" if SLOW else "default")
 def pytest_collection_modifyitems(items):
     if "torch" in sys.modules:  # a test module imported it; tests without torch do not pay for it
         sys.modules["torch"].set_num_threads(1)
+    if scopes := sys.modules.get("heedful.attention.scopes"):
+        scopes.CROSSING = 1  # short sources are looked at by their windows too, as long ones are
     if not SLOW:
         for item in items:
             if item.get_closest_marker("slow"):

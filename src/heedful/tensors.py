@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol, TypeVar, overload
+from typing import Any, Protocol, TypeVar, overload
 
 import torch
 from torch import Tensor
@@ -18,6 +18,10 @@ class Sparse(Protocol):
         """(B, T, S)."""
         ...
 
+    def at(self, row: Tensor, place: Tensor) -> Sparse:
+        """Of some sentences (N) one step (N) each: N sentences of one step."""
+        ...
+
 
 @overload
 def dense(weights: Tensor | Sparse) -> Tensor: ...
@@ -28,6 +32,11 @@ def dense(weights: Tensor | Sparse | None) -> Tensor | None: ...
 def dense(weights: Tensor | Sparse | None) -> Tensor | None:
     """Attention weights in any form as one tensor (B, T, S); None stays None."""
     return weights if weights is None or isinstance(weights, Tensor) else weights.dense()
+
+
+def steps_of(weights: Any, row: Tensor, place: Tensor) -> Any:
+    """Of attention weights in any form one step (N) of some sentences (N): N sentences of one step, in that form."""
+    return weights[row, place].unsqueeze(1) if isinstance(weights, Tensor) else weights.at(row, place)
 
 
 def precise(device: torch.device) -> torch.dtype:

@@ -17,6 +17,10 @@ OPTIONS = {
     "local_p": {"window": 2},
     "location_sensitive": {"attention_size": A, "kernel": 3, "weights": "both"},
     "monotonic": {"noise": 0.0, "bias": 0.5},
+    "window": {"width": 2},
+    "linear": {"attention_size": A},
+    "block": {"width": 2},
+    "strided": {"width": 1, "stride": 4},
 }
 
 

@@ -296,6 +296,7 @@ def test_attention_imports_nothing_of_ours_but_errors_and_registry():
             "attention",
             "coverage",
             "factor",
+            "linear",
             "memory",
             "monotonic",
             "multihead",
@@ -307,6 +308,7 @@ def test_attention_imports_nothing_of_ours_but_errors_and_registry():
             "scores",
             "two",
             "weights",
+            "windows",
         )
     ]
     assert done.stdout.strip() == str(sorted(ours))

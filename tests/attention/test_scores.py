@@ -134,7 +134,7 @@ def test_an_unknown_name_is_answered_with_the_nearest():
         scores["adittive"]
     with pytest.raises(
         RecipeError,
-        match="known are: additive, concat, coverage, dot, general, location, location_sensitive, scaled_dot",
+        match="known are: additive, concat, coverage, dot, general, linear, location, location_sensitive, scaled_dot",
     ):
         scores["zzz"]
 

@@ -1,17 +1,19 @@
 """Windows that are looked at by themselves, against the same windows as masks over the whole source."""
 
+import sys
+
 import pytest
 import torch
 from torch import nn
 
-from heedful.attention import Attention, Scope, Windowed, dense
-from heedful.attention import attention as module
+from heedful.attention import Block, LocalM, LocalP, Scope, Strided, Truncated, Windowed, dense, scopes
 from heedful.attention.interventions import Observed, Uniform
 from heedful.attention.rows import Rows
 
 from .cases import B, Q, S, T, make, normal, value_size, words_and_end
 
-WINDOWS = ["local_m", "local_p"]
+WINDOWS = [name for name in scopes.names() if scopes[name].windowed]
+LAST_PEAK = "window around the last peak"
 SCORES = ["dot", "general", "additive", "location"]
 EXACT = 1e-12
 
@@ -24,9 +26,13 @@ class Masked(Scope):
     def __init__(self, scope):
         super().__init__()
         self.scope = scope
+        self.sequential = scope.sequential
+        self.begin, self.remember = scope.begin, scope.remember
 
-    def forward(self, query, memory, steps):
-        return self.scope(query, memory, steps).dense(memory.mask.shape[1])
+    def forward(self, query, memory, *rest):
+        window = self.scope(query, memory._replace(places=None), *rest)
+        assert window.columns is None
+        return window
 
 
 def asked(attention, query, values, mask, positions, *, loop: bool):
@@ -34,8 +40,10 @@ def asked(attention, query, values, mask, positions, *, loop: bool):
     leaves = [query, values, *attention.parameters()]
     memory = attention.prepare(values, mask, positions)
     if loop:
-        ask = attention.asked(memory, steps=T)
-        answers = [ask(query[:, t : t + 1], steps=torch.tensor([[t]])) for t in range(T)]
+        ask, carry, answers = attention.asked(memory, steps=T), attention.begin(memory), []
+        for t in range(T):
+            answers.append(ask(query[:, t : t + 1], steps=torch.tensor([[t]]), carry=carry))
+            carry = answers[-1].carry
     else:
         answers = [attention(query, memory)]
     found = [torch.cat([getattr(one, part) for one in answers], dim=1) for part in ("context", "weights")]
@@ -54,14 +62,15 @@ def example(score):
 
 @pytest.mark.parametrize("loop", [False, True])
 @pytest.mark.parametrize("score", SCORES)
-@pytest.mark.parametrize("scope", WINDOWS)
-@pytest.mark.parametrize("again", [False, True])
-def test_windows_are_masks(score, scope, loop, again, monkeypatch):
-    """In value and gradient, whether they are kept for the backward pass or taken again, whole or in blocks."""
-    if again:
-        monkeypatch.setattr(module, "STORED", 0)
-        monkeypatch.setattr(module, "BLOCK", 100)
-    attention = make(score, scope)
+@pytest.mark.parametrize("scope", [*WINDOWS, LAST_PEAK])
+@pytest.mark.parametrize("blocks", [False, True])
+def test_windows_are_masks(score, scope, loop, blocks, monkeypatch):
+    """In value and gradient, all steps at once, in blocks, or in a loop."""
+    if blocks:
+        monkeypatch.setattr(sys.modules["heedful.attention.attention"], "BLOCK", 100)
+    attention = make(score, "local_m" if scope == LAST_PEAK else scope)
+    if scope == LAST_PEAK:
+        attention.scope = Truncated(width=1, around="last_peak")
     given = example(score)
     answers, found = asked(attention, *given, loop=loop)
     assert all(isinstance(answer.weighting, Windowed) for answer in answers)
@@ -71,37 +80,30 @@ def test_windows_are_masks(score, scope, loop, again, monkeypatch):
         torch.testing.assert_close(one, other, rtol=0, atol=EXACT)
 
 
-@pytest.mark.parametrize("scope", WINDOWS)
-def test_nothing_outside_a_window_is_computed(scope):
-    """The score sees as many positions as windows have, forward; a window over more than all is a mask."""
-    attention, seen = make("general", scope), []
-    attention.score.register_forward_hook(lambda score, given, scores: seen.append(scores.numel()))
+@pytest.mark.parametrize(
+    ("scope", "seen"),
+    [
+        (LocalM(window=2), 5),
+        (LocalP(Q, window=2), 5),
+        (Truncated(width=2), 5),
+        (Truncated(width=2, around="last_peak"), 5),
+        (Block(width=3, neighbours=1), 9),
+        (Strided(width=2, stride=10), 5 + 4),
+    ],
+)
+def test_nothing_outside_a_window_is_computed(scope, seen, monkeypatch):
+    """The score sees as many positions as windows have, forward; of a source that is not much longer, all."""
+    attention, counts = make("general"), []
+    attention.scope = scope.double()
+    attention.score.register_forward_hook(lambda score, given, scores: counts.append(scores.numel()))
     mask, positions = words_and_end(40, 23)
     query, values = normal(B, T, Q), normal(B, 41, 3, seed=2)
     attention(query, attention.prepare(values, mask, positions))
-    assert seen == [B * T * (2 * attention.scope.window + 1)]
-    attention.scope.window = 21
+    assert sum(counts) == B * T * seen
+    counts.clear()
+    monkeypatch.setattr(sys.modules["heedful.attention.scopes"], "CROSSING", 41 / seen)
     attention(query, attention.prepare(values, mask, positions))
-    assert seen[1:] == [B * T * 41]
-
-
-@pytest.mark.parametrize("score", ["general", "additive"])
-def test_dropout_is_drawn_once_where_windows_are_taken_again(score, monkeypatch):
-    monkeypatch.setattr(module, "STORED", 0)
-    attention = make(score, "local_m", dropout=0.5).train()
-    query, values, *rest = example(score)
-    memory = attention.prepare(values, *rest)
-    torch.manual_seed(3)
-    answer = attention(query, memory)
-    kept = [answer.context.detach().clone()]
-    (gradient,) = torch.autograd.grad(answer.context.sum(), values)
-    # What is linear in values: c = A h, so the sum of h times its gradient is the sum of c, if the masks are the same.
-    frozen = Attention(attention.score, scope=attention.scope, dropout=0.5).train()
-    monkeypatch.setattr(module, "STORED", 1 << 40)
-    torch.manual_seed(3)
-    again = frozen(query, frozen.prepare(values, *rest))
-    assert again.context.equal(kept[0])
-    torch.testing.assert_close(gradient, torch.autograd.grad(again.context.sum(), values)[0], rtol=0, atol=EXACT)
+    assert sum(counts) == B * T * 41
 
 
 def test_weights_put_in_from_elsewhere_need_whole_rows():
@@ -131,7 +133,7 @@ def test_rows_have_the_gradients_of_plain_indexing():
     windows = [torch.tensor([[[0, 1, 1]], [[4, 3, 2]]]), torch.tensor([[[2, 1, 0]], [[4, 4, 4]]])]
     shares = [normal(2, 3, 3, seed=seed) for seed in (7, 8)]
     rows = Rows(table)
-    taken = [(rows(window) * share).sum() for window, share in zip(windows, shares, strict=True)]
+    taken = [(rows(window).rows[0] * share).sum() for window, share in zip(windows, shares, strict=True)]
     plain = [
         (torch.stack([table[b, window[b, 0]] for b in range(2)]) * share).sum()
         for window, share in zip(windows, shares, strict=True)
@@ -146,6 +148,29 @@ def test_rows_have_the_gradients_of_plain_indexing():
 
 def test_rows_twice_differentiated_are_refused():
     table = nn.Parameter(normal(1, 4, 2))
-    rows = Rows(table)(torch.tensor([[[0, 3]]]))
+    (rows,) = Rows(table)(torch.tensor([[[0, 3]]])).rows
     with pytest.raises(RuntimeError, match="differentiated twice"):
         torch.autograd.grad(rows.square().sum(), table, create_graph=True)
+
+
+def test_rows_are_not_kept_for_the_backward_pass():
+    tables = [nn.Parameter(normal(2, 5, size)) for size in (3, 2)]
+    taken = Rows(*tables)(torch.tensor([[[0, 1]], [[4, 3]]]))
+    with taken.once_more():
+        squares = [rows.mT.square() for rows in taken.rows]
+    for square, rows in zip(squares, taken.rows, strict=True):
+        kept = square.grad_fn._saved_self
+        assert kept.equal(rows.mT)
+        assert kept.data_ptr() != rows.data_ptr()
+
+
+def test_rows_have_no_gradient_left_of_a_pass_that_broke():
+    table = nn.Parameter(normal(1, 4, 2))
+    rows = Rows(table)
+    broken = rows(torch.tensor([[[0, 3]]])).rows[0] * 1  # what is made first is come by last
+    broken.register_hook(lambda gradient: 1 / 0)
+    taken = rows(torch.tensor([[[1, 3]]])).rows[0]
+    with pytest.raises(ZeroDivisionError):
+        torch.autograd.grad(taken.sum() + broken.sum(), table, retain_graph=True)
+    (gradient,) = torch.autograd.grad(taken.sum(), table)
+    assert gradient[0, :, 0].tolist() == [0, 1, 0, 1]

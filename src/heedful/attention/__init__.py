@@ -10,6 +10,7 @@
 
 from heedful.attention.attention import Attention
 from heedful.attention.coverage import Coverage, LocationSensitive
+from heedful.attention.linear import Kernel
 from heedful.attention.memory import Attended, Memory, Window
 from heedful.attention.monotonic import Monotonic
 from heedful.attention.multihead import MultiHead
@@ -17,19 +18,23 @@ from heedful.attention.normalisers import Entmax15, Normaliser, Softmax, Sparsem
 from heedful.attention.scopes import Causal, Global, LocalM, LocalP, Scope, scopes
 from heedful.attention.scores import Additive, Concat, Dot, General, Location, ScaledDot, Score, scores
 from heedful.attention.two import TwoAttentions
-from heedful.attention.weights import SideBySide, Weights, Windowed, dense
+from heedful.attention.weights import Factored, SideBySide, Weights, Windowed, dense
+from heedful.attention.windows import Block, Strided, Truncated
 
 __all__ = [
     "Additive",
     "Attended",
     "Attention",
+    "Block",
     "Causal",
     "Concat",
     "Coverage",
     "Dot",
     "Entmax15",
+    "Factored",
     "General",
     "Global",
+    "Kernel",
     "LocalM",
     "LocalP",
     "Location",
@@ -44,6 +49,8 @@ __all__ = [
     "SideBySide",
     "Softmax",
     "Sparsemax",
+    "Strided",
+    "Truncated",
     "TwoAttentions",
     "Weights",
     "Window",

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
+from itertools import repeat
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.utils.checkpoint import checkpoint
 
 from heedful.attention.factor import Factor
-from heedful.attention.memory import Attended, Memory, Parts, Window, check_query, check_values
+from heedful.attention.memory import Attended, Memory, Parts, Window, check_query, check_values, summed
 from heedful.attention.normalisers import Normaliser, Softmax
 from heedful.attention.products import plain_only
 from heedful.attention.reading import Reading, Whole, few, order_of, places_of, walk
 from heedful.attention.scopes import Global, Scope
 from heedful.attention.scores import Score
-from heedful.attention.weights import Weights, Windowed, join_weights
+from heedful.attention.weights import Factored, Weights, Windowed, join_weights, positive_sum
 from heedful.errors import SizeError
 
 BLOCK = 1 << 22
 """How many numbers of keys and values windows hold at once, unless those of a single step are more."""
-
-STORED = 1 << 25
-"""How many of them a training keeps for the backward pass; where they would be more, they are taken again there."""
-
 
 Carry = tuple[Any, Any, Any]
 """What scope, score and normaliser take from step to step; None for a part that remembers nothing."""
@@ -117,9 +113,11 @@ class Attention(nn.Module):
         values = values.masked_fill(~mask.unsqueeze(-1), 0.0)
         compared = values if keys is None else keys.masked_fill(~mask.unsqueeze(-1), 0.0)
         positions = positions.masked_fill(~mask, 0)
+        compared = self.score.keys(compared)
         places = places_of(positions) if self._narrow() else None
         order = order_of(mask, positions) if self.sequential else None
-        return Memory(values, self.score.keys(compared), mask, positions, positions.amax(1), places, order)
+        sums = summed(compared, values, mask) if self._factored() else None
+        return Memory(values, compared, mask, positions, positions.amax(1), places, order, sums)
 
     def begin(self, memory: Memory) -> Carry | None:
         """What the first step of a loop is given as `carry`; None where no part remembers anything."""
@@ -174,6 +172,11 @@ class Attention(nn.Module):
 
     def _answer(self, reading: Reading, query: Tensor, steps: Tensor, carry: Carry | None) -> Attended:
         memory = reading.memory
+        if memory.sums is not None and self._factored():
+            features = self.score.features(reading.queries(query))  # phi(q_t)
+            over, under = reading.sums(features).split([memory.values.shape[2], 1], dim=-1)
+            context = (over / positive_sum(under)).to(memory.values.dtype)  # c_t
+            return Attended(context, Factored(features.to(query.dtype), memory.keys, memory.mask))
         window: Window = _call(self.scope, query, memory, steps, carry=carry and carry[0])
         queries = reading.queries(query)
         if window.columns is not None and not self._narrow():
@@ -222,39 +225,42 @@ class Attention(nn.Module):
         whole = self.score.sequential or self.normaliser.sequential or self.normaliser.whole_rows
         return self.scope.windowed and not whole and not plain_only()
 
+    def _factored(self) -> bool:
+        """Whether contexts are made of sums over the source that no query takes part in, and no weights."""
+        drops = self.training and self.dropout.p > 0
+        return self.score.factored and self.scope.everywhere and self.normaliser.shares and not drops
+
     def _look(self, reading: Reading, queries: Tensor, window: Window) -> tuple[Tensor, Windowed]:
         """Context and weights over windows, a block of steps at a time."""
         assert window.columns is not None
         memory, (batch, count, width) = reading.memory, window.columns.shape
-        numbers = batch * width * (memory.keys.shape[2] + memory.values.shape[2])
-        again = torch.is_grad_enabled() and numbers * max(count, reading.steps) > STORED
-        look, found = self._block(reading, again), []
-        size = max(1, BLOCK // numbers)
-        prior = [None] * count if window.prior is None else window.prior.split(size, dim=1)
-        parts = (queries, window.mask.expand_as(window.columns), window.columns)
-        for each, own in zip(zip(*(part.split(size, dim=1) for part in parts), strict=True), prior, strict=False):
-            found.append(look(*each, own))
-        context, weights = (torch.cat(parts, dim=1) for parts in zip(*found, strict=True))
+        size = max(1, BLOCK // (batch * width * (memory.keys.shape[2] + memory.values.shape[2])))
+        parts = (queries, window.mask.expand_as(window.columns), window.columns, window.prior)
+        if count <= size:
+            context, weights = self._at(reading, *parts)
+        else:
+            blocks = (repeat(None) if part is None else part.split(size, dim=1) for part in parts)
+            found = [self._at(reading, *block) for block in zip(*blocks, strict=False)]
+            context, weights = (torch.cat(parts, dim=1) for parts in zip(*found, strict=True))
         return context, Windowed(window.columns, weights, memory.mask.shape[1])
 
-    def _block(self, reading: Reading, again: bool) -> Any:
-        def look(queries: Tensor, mask: Tensor, columns: Tensor, prior: Tensor | None) -> tuple[Tensor, Tensor]:
-            batch, count, width = columns.shape
-            few, mask = reading.at(columns), mask.flatten(0, 1).unsqueeze(1)  # B * T sentences of one step each
-            reach = self.score.reach(few)
-            if reach is not None:
-                mask = mask & reach[:, None, :]
+    def _at(
+        self, reading: Reading, queries: Tensor, mask: Tensor, columns: Tensor, prior: Tensor | None
+    ) -> tuple[Tensor, Tensor]:
+        few, taken = reading.at(columns, mask)  # B * T sentences of one step each
+        mask = few.mask.unsqueeze(1)
+        reach = self.score.reach(few)
+        if reach is not None:
+            mask = mask & reach[:, None, :]
+        with taken.once_more():
             scores = self.score(queries.flatten(0, 1).unsqueeze(1), few)  # e_tj
-            weights = self.normaliser(scores, mask)  # alpha_tj
-            if prior is not None:
-                weights = weights * prior.flatten(0, 1).unsqueeze(1)
-            context = self._dropped(weights, few) @ few.values  # c_t
-            return context.view(batch, count, -1), weights.view(batch, count, width)
-
-        if not again:
-            return look
-        keep = self.training and self.dropout.p > 0
-        return lambda *parts: checkpoint(look, *parts, use_reentrant=False, preserve_rng_state=keep)
+        weights = self.normaliser(scores, mask)  # alpha_tj
+        if prior is not None:
+            weights = weights * prior.flatten(0, 1).unsqueeze(1)
+        dropped = self._dropped(weights, few)
+        with taken.once_more():
+            context = dropped @ few.values  # c_t
+        return context.view(*columns.shape[:2], -1), weights.view(columns.shape)
 
     def _dropped(self, weights: Tensor, memory: Memory) -> Tensor:
         return self.dropout(weights).to(memory.values.dtype)
@@ -273,6 +279,7 @@ class Asked:
         weight, batch = attention.score.query_weight(), memory.mask.shape[0]
         self._query_factor = None if weight is None else Factor(weight, batch=batch, steps=steps)
         self._values_factor = Factor(memory.values, batch=batch, steps=steps)
+        self._sums_factor = None if memory.sums is None else Factor(memory.sums, batch=batch, steps=steps)
         self.at = few(memory, narrow=attention._narrow())
 
     def queries(self, query: Tensor) -> Tensor:
@@ -280,6 +287,10 @@ class Asked:
 
     def context(self, weights: Tensor) -> Tensor:
         return self._values_factor(weights)
+
+    def sums(self, features: Tensor) -> Tensor:
+        assert self._sums_factor is not None
+        return self._sums_factor(features)
 
     def __call__(self, query: Tensor, *, steps: Tensor, carry: Carry | None = None) -> Attended:
         """The answers to the next queries, (B, 1, Q); `steps` and `carry` as in `Attention.forward`."""

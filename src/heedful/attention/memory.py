@@ -23,7 +23,19 @@ class Memory(NamedTuple):
     places: Tensor | None = None
     # (B, S) int64, for parts that remember: the columns in the order of the sentence
     order: Tensor | None = None
+    sums: Tensor | None = None  # (B, K, V + 1), for scores that are factored: sum_j k_j [h_j; 1]^T
     second: Memory | None = None  # of a second source, where two attentions ask: see `TwoAttentions`
+
+    def with_values(self, values: Tensor) -> Memory:
+        """Others (..., S, V'), to be answered with in the place of the source states; what is asked stays."""
+        sums = None if self.sums is None else summed(self.keys, values, self.mask)
+        return self._replace(values=values, sums=sums)
+
+
+def summed(keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
+    """sum_j k_j [h_j; 1]^T over the real positions, (B, K, V + 1)."""
+    ones = torch.ones_like(values[..., :1])
+    return (keys * mask.unsqueeze(-1)).mT @ torch.cat([values, ones], dim=-1).to(keys.dtype)
 
 
 class Window(NamedTuple):

@@ -36,6 +36,11 @@ class Normaliser(nn.Module, ABC):
         super().__init__()
         self.temperature = _positive(temperature)
 
+    @property
+    def shares(self) -> bool:
+        """Whether alpha_j = exp(e_j) / sum_k exp(e_k) and nothing else, so that it need not be asked."""
+        return False
+
     def at(self, temperature: float) -> Normaliser:
         """This normaliser at another temperature; it is left as it is."""
         other = copy.copy(self)
@@ -73,6 +78,10 @@ def _positive(temperature: float) -> float:
 @normalisers.register("softmax")
 class Softmax(Normaliser):
     """alpha_j = exp(e_j) / sum_k exp(e_k)."""
+
+    @property
+    def shares(self) -> bool:
+        return self.temperature == 1.0
 
     def distribute(self, scores: Tensor) -> Tensor:
         return torch.softmax(scores, dim=-1)

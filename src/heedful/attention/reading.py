@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from heedful.attention.memory import Memory, Window
-from heedful.attention.rows import Rows
+from heedful.attention.rows import Rows, Taken
 from heedful.attention.scores import Score
 from heedful.attention.weights import Windowed
 
@@ -20,10 +20,11 @@ class Reading(Protocol):
     memory: Memory
     steps: int
 
-    at: Callable[[Tensor], Memory]
+    at: Callable[[Tensor, Tensor], tuple[Memory, Taken]]
 
     def queries(self, query: Tensor, /) -> Tensor: ...
     def context(self, weights: Tensor, /) -> Tensor: ...
+    def sums(self, features: Tensor, /) -> Tensor: ...
 
 
 class Whole:
@@ -36,21 +37,26 @@ class Whole:
     def context(self, weights: Tensor) -> Tensor:
         return weights @ self.memory.values
 
+    def sums(self, features: Tensor) -> Tensor:
+        assert self.memory.sums is not None
+        return features @ self.memory.sums
 
-def few(memory: Memory, *, narrow: bool) -> Callable[[Tensor], Memory]:
+
+def _never(columns: Tensor, mask: Tensor) -> tuple[Memory, Taken]:
+    raise AssertionError("this attention looks at no windows by themselves")
+
+
+def few(memory: Memory, *, narrow: bool) -> Callable[[Tensor, Tensor], tuple[Memory, Taken]]:
     """Makes windows (B, T, W) of a memory into a memory of B * T sentences of W positions each."""
     if not narrow:
-        return lambda columns: memory  # never called
-    values = Rows(memory.values)
-    keys = None if memory.keys is memory.values else Rows(memory.keys)
+        return _never
+    rows = Rows(memory.values) if memory.keys is memory.values else Rows(memory.values, memory.keys)
 
-    def at(columns: Tensor) -> Memory:
-        found = values(columns)
-        mask, positions = (
-            part.gather(1, columns.flatten(1)).view(-1, columns.shape[2]) for part in (memory.mask, memory.positions)
-        )
-        lengths = memory.lengths.repeat_interleave(columns.shape[1])
-        return Memory(found, found if keys is None else keys(columns), mask, positions, lengths)
+    def at(columns: Tensor, mask: Tensor) -> tuple[Memory, Taken]:
+        taken = rows(columns)
+        positions = memory.positions.flatten().index_select(0, taken.index).view(-1, columns.shape[2])
+        lengths = memory.lengths if columns.shape[1] == 1 else memory.lengths.repeat_interleave(columns.shape[1])
+        return Memory(taken.rows[0], taken.rows[-1], mask.flatten(0, 1), positions, lengths), taken
 
     return at
 

@@ -1,60 +1,119 @@
-"""Rows of a tensor that are taken again and again, with one tensor for all their gradients."""
+"""Rows of tables that are taken again and again, with one tensor for all gradients of a table."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd.graph import saved_tensors_hooks
 
 from heedful.attention.products import plain_only
 
+_Sums = dict[int, list[Tensor | None]]
+"""The gradients of all tables so far, for each backward pass that is under way."""
+
 
 class Rows:
-    """The rows of a table (B, S, N), for windows that overlap.
+    """The rows of tables (B, S, N), N of each its own, for windows that overlap.
 
     Left to itself, PyTorch makes a gradient of the size of the whole table for every window that is taken, and adds
-    these up: over T windows that is T x S work, however small they are. Here each take hands the table on to the next
-    one, so that the backward pass comes by them one after the other, with one tensor to which each adds its rows.
+    these up: over T windows that is T x S work, however small they are. Here there is one tensor for each table, to
+    which every take adds its rows when the backward pass comes by it; the anchor, which is the last to be come by,
+    hands them on.
 
     Args:
-        table: (B, S, N).
+        tables: each (B, S, N).
 
     Raises:
         RuntimeError: in a backward pass that is to be differentiated again.
     """
 
-    def __init__(self, table: Tensor) -> None:
-        self._size = table.shape[1]
-        self._flat = table.flatten(0, 1)
+    def __init__(self, *tables: Tensor) -> None:
+        self._size = tables[0].shape[1]
+        self._flats = [table.flatten(0, 1) for table in tables]
+        self._anchor, self._sums = None, {}
+        if any(table.requires_grad for table in tables) and torch.is_grad_enabled() and not plain_only():
+            self._anchor: Tensor | None = _Anchor.apply(self._sums, *self._flats)  # pyright: ignore
+            self._flats = [flat.detach() for flat in self._flats]
 
-    def __call__(self, columns: Tensor) -> Tensor:
-        """columns (B, T, W) int64 -> the rows there, (B * T, W, N)."""
+    def __call__(self, columns: Tensor) -> Taken:
+        """columns (B, T, W) int64 -> the rows there, of each table."""
         offsets = torch.arange(len(columns), device=columns.device) * self._size
         index = (columns + offsets[:, None, None]).flatten()
-        if self._flat.requires_grad and torch.is_grad_enabled() and not plain_only():
-            rows, self._flat = _Take.apply(self._flat, index)  # pyright: ignore[reportGeneralTypeIssues]
+        if self._anchor is None:
+            rows = [flat.index_select(0, index) for flat in self._flats]
         else:
-            rows = self._flat.index_select(0, index)
-        return rows.unflatten(0, (-1, columns.shape[2]))
+            rows = _Take.apply(self._sums, self._anchor, index, *self._flats)  # pyright: ignore
+        return Taken(self._flats, index, rows, columns.shape[2])
+
+
+class Taken:
+    """Rows of some windows.
+
+    Attributes:
+        rows: of each table (B * T, W, N).
+        index: which they are, (B * T * W), in the tables as (B * S, N).
+    """
+
+    def __init__(self, flats: Sequence[Tensor], index: Tensor, rows: Sequence[Tensor], width: int) -> None:
+        self.rows = [part.unflatten(0, (-1, width)) for part in rows]
+        self.index = index
+        self._from = {part.untyped_storage().data_ptr(): flat for part, flat in zip(rows, flats, strict=True)}
+
+    def once_more(self) -> saved_tensors_hooks:
+        """While it is entered (`with`), what is kept for the backward pass of these rows is not they but their index:
+        they are taken once more there. Windows of a whole training would be W times the source."""
+        known, index = self._from, self.index  # and nothing more: what packs is kept too
+
+        def pack(tensor: Tensor) -> Any:
+            flat = known.get(tensor.untyped_storage().data_ptr())
+            return tensor if flat is None else (flat, index, tensor.shape, tensor.stride(), tensor.storage_offset())
+
+        return saved_tensors_hooks(pack, _unpacked)
+
+
+def _unpacked(packed: Any) -> Tensor:
+    if isinstance(packed, Tensor):
+        return packed
+    flat, index, *view = packed
+    return flat.index_select(0, index).as_strided(*view)
+
+
+class _Anchor(torch.autograd.Function):
+    """Of no content: what the takes of some tables hang on."""
+
+    @staticmethod
+    def forward(ctx: Any, sums: _Sums, *flats: Tensor) -> Tensor:
+        ctx.sums, ctx.count = sums, len(flats)
+        ctx.set_materialize_grads(False)
+        return flats[0].new_zeros(())
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor | None) -> tuple[Tensor | None, ...]:  # pyright: ignore
+        return None, *ctx.sums.pop(torch._C._current_graph_task_id(), [None] * ctx.count)
 
 
 class _Take(torch.autograd.Function):
-    """(B * S, N), (M) int64 -> its rows (M, N), and the table itself for the next take."""
+    """Rows (M, N) of tables (B * S, N)."""
 
     @staticmethod
-    def forward(ctx: Any, flat: Tensor, index: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(ctx: Any, sums: _Sums, anchor: Tensor, index: Tensor, *flats: Tensor) -> tuple[Tensor, ...]:
+        ctx.sums, ctx.shapes = sums, [flat.shape for flat in flats]
         ctx.save_for_backward(index)
         ctx.set_materialize_grads(False)
-        ctx.shape = flat.shape
-        return flat.index_select(0, index), flat.view_as(flat)
+        return tuple(flat.index_select(0, index) for flat in flats)
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor | None, of_later: Tensor | None) -> tuple[Tensor | None, None]:  # pyright: ignore
+    def backward(ctx: Any, *grads: Tensor | None) -> tuple[None, ...]:  # pyright: ignore
         if torch.is_grad_enabled():
             raise RuntimeError("windows of a source cannot be differentiated twice (create_graph=True)")
         (index,) = ctx.saved_tensors
-        if grad is None:
-            return of_later, None
-        sums = grad.new_zeros(ctx.shape) if of_later is None else of_later  # which nobody else has
-        return sums.index_add_(0, index, grad), None
+        sums = ctx.sums.setdefault(torch._C._current_graph_task_id(), [None] * len(grads))
+        for place, (grad, shape) in enumerate(zip(grads, ctx.shapes, strict=True)):
+            if grad is not None:
+                if sums[place] is None:
+                    sums[place] = grad.new_zeros(shape)
+                sums[place].index_add_(0, index, grad)
+        return (None,) * (3 + len(grads))

@@ -20,6 +20,9 @@ from heedful.registry import Registry
 
 scopes: Registry[Scope] = Registry("scope")
 
+CROSSING = 8
+"""How many times as long as its windows a source must be for these to be named: a shorter one is quicker as a whole."""
+
 
 class Scope(nn.Module, ABC):
     """Says for each query which positions may answer (a mask), and how much each counts (a prior)."""
@@ -27,6 +30,7 @@ class Scope(nn.Module, ABC):
     content_based = True  # a permutation of the source permutes the window
     sequential = False  # looks at what was attended to before: `forward` has a last argument more, its carry
     windowed = False  # names the columns of its window, or may do so
+    everywhere = False  # every real position may always answer, and counts alike
 
     @abstractmethod
     def forward(self, query: Tensor, memory: Memory, steps: Tensor) -> Window:
@@ -44,6 +48,8 @@ class Scope(nn.Module, ABC):
 @scopes.register("global")
 class Global(Scope):
     """Every real position may answer: Bahdanau et al. 2015; Luong et al. 2015, section 3.1."""
+
+    everywhere = True
 
     def forward(self, query: Tensor, memory: Memory, steps: Tensor) -> Window:
         return Window(memory.mask[:, None, :])
@@ -84,7 +90,7 @@ class LocalM(Scope):
 
     def forward(self, query: Tensor, memory: Memory, steps: Tensor) -> Window:
         centre = (steps + 1).expand(query.shape[:2]).unsqueeze(-1)  # p_t = t
-        return _around(memory, centre, self.window)
+        return around(memory, centre, self.window)
 
 
 @scopes.register("local_p")
@@ -118,7 +124,7 @@ class LocalP(Scope):
         predicted = predicted.to(torch.promote_types(predicted.dtype, torch.float32))
         length = memory.lengths.unsqueeze(1)  # S
         centre = (length * predicted).unsqueeze(-1)  # p_t
-        window, positions = _around(memory, centre, self.window), memory.positions[:, None, :]
+        window, positions = around(memory, centre, self.window), memory.positions[:, None, :]
         if window.columns is not None:
             positions = positions.gather(2, window.columns.flatten(1).unsqueeze(1)).view_as(window.columns)
         deviation = self.window / 2  # sigma
@@ -126,13 +132,27 @@ class LocalP(Scope):
         return window._replace(prior=prior.to(query.dtype))
 
 
-def _around(memory: Memory, centre: Tensor, window: int) -> Window:
-    """The real words at most `window` away from `centre` (B, T, 1), by name where they are fewer than the source's."""
-    positions = memory.positions[:, None, :]
-    if memory.places is None or 2 * window + 1 >= positions.shape[2]:
+def around(memory: Memory, centre: Tensor, window: int) -> Window:
+    """The real words at most `window` away from `centre` (B, T, 1)."""
+    positions, width = memory.positions[:, None, :], 2 * window + 1
+    if not narrow(memory, width):
         return Window((positions > 0) & ((positions - centre).abs() <= window))
-    wanted = (centre - window).ceil().long() + torch.arange(2 * window + 1, device=centre.device)  # (B, T, W)
-    there = (wanted <= centre + window) & (wanted > 0) & (wanted < memory.places.shape[1])
-    places = memory.places.unsqueeze(1).expand(-1, wanted.shape[1], -1)
-    columns = places.gather(2, wanted.clamp(0, memory.places.shape[1] - 1))
-    return Window(there & (columns >= 0), columns=columns.clamp(min=0))
+    wanted = centre - window  # of which whole numbers need no rounding
+    wanted = (wanted.ceil().long() if wanted.is_floating_point() else wanted) + torch.arange(
+        width, device=wanted.device
+    )
+    return named(memory, torch.where(wanted <= centre + window, wanted, 0) if centre.is_floating_point() else wanted)
+
+
+def narrow(memory: Memory, width: int) -> bool:
+    """Whether a window of so many words is to be named (`named`), rather than a mask over the whole source."""
+    return memory.places is not None and CROSSING * width < memory.positions.shape[1]
+
+
+def named(memory: Memory, wanted: Tensor) -> Window:
+    """The words at these places (B, T, W), of which those outside of the sentence are no matter."""
+    places = memory.places
+    assert places is not None
+    there = (wanted > 0) & (wanted < places.shape[1])
+    columns = places.gather(1, torch.where(there, wanted, 0).flatten(1)).view_as(wanted)  # -1 where there is none
+    return Window(columns >= 0, columns=columns.clamp(min=0))

@@ -32,6 +32,7 @@ class Score(nn.Module, ABC):
 
     content_based = True  # a permutation of the source permutes the scores
     sequential = False  # looks at what was attended to before: `forward` has a last argument more, its carry
+    factored = False  # e_tj = log(features(q_t) . k_j), none of them negative
 
     def __init__(self, query_size: int, value_size: int) -> None:
         super().__init__()
@@ -50,6 +51,10 @@ class Score(nn.Module, ABC):
         """(B, T, Q) -> (B, T, K): the query times `query_weight`."""
         weight = self.query_weight()
         return query if weight is None else linear(query, weight)
+
+    def features(self, queries: Tensor) -> Tensor:
+        """Of a score that is `factored`: (B, T, K) from `queries`, at least in single precision, none negative."""
+        raise NotImplementedError
 
     def reach(self, memory: Memory) -> Tensor | None:
         """(B, S) bool: the positions that this score can rate; None = all."""

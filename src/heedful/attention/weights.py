@@ -8,9 +8,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from heedful.tensors import dense
+from heedful.tensors import dense, steps_of
 
-__all__ = ["SideBySide", "Weights", "Windowed", "dense", "join_weights"]
+__all__ = ["Factored", "SideBySide", "Weights", "Windowed", "dense", "join_weights", "positive_sum"]
 
 
 class Windowed(NamedTuple):
@@ -24,6 +24,11 @@ class Windowed(NamedTuple):
         """(B, T, S)."""
         whole = self.values.new_zeros(*self.values.shape[:2], self.size)
         return whole.scatter_add(2, self.columns, self.values)
+
+    def at(self, row: Tensor, place: Tensor) -> Windowed:
+        """Of some sentences one step each, (N, 1, S)."""
+        columns, values = (part[row, place].unsqueeze(1) for part in self[:2])
+        return Windowed(columns, values, self.size)
 
     def join(self, others: Sequence[Windowed]) -> Windowed:
         """These steps, then those of `others`."""
@@ -42,13 +47,43 @@ class SideBySide(NamedTuple):
         """(B, T, S' + S'')."""
         return torch.cat([dense(self.first), dense(self.second)], dim=-1)
 
+    def at(self, row: Tensor, place: Tensor) -> SideBySide:
+        """Of some sentences one step each, (N, 1, S' + S'')."""
+        return SideBySide(*(steps_of(weights, row, place) for weights in self))
+
     def join(self, others: Sequence[SideBySide]) -> SideBySide:
         """These steps, then those of `others`."""
         steps = (self, *others)
         return SideBySide(join_weights([step.first for step in steps]), join_weights([step.second for step in steps]))
 
 
-Weights = Tensor | Windowed | SideBySide
+class Factored(NamedTuple):
+    """Weights that nobody has computed yet: shares of q_t . k_j, none of them negative."""
+
+    queries: Tensor  # (B, T, K), of the type that weights are of
+    keys: Tensor  # (B, S, K)
+    mask: Tensor  # (B, S) bool
+
+    def dense(self) -> Tensor:
+        """(B, T, S)."""
+        products = self.queries.to(self.keys.dtype) @ self.keys.mT * self.mask[:, None, :]
+        return (products / positive_sum(products.sum(-1, keepdim=True))).to(self.queries.dtype)
+
+    def at(self, row: Tensor, place: Tensor) -> Factored:
+        """Of some sentences one step each, (N, 1, S)."""
+        return Factored(self.queries[row, place].unsqueeze(1), self.keys[row], self.mask[row])
+
+    def join(self, others: Sequence[Factored]) -> Factored:
+        """These steps, then those of `others`."""
+        return self._replace(queries=torch.cat([self.queries, *(step.queries for step in others)], dim=1))
+
+
+Weights = Tensor | Windowed | Factored | SideBySide
+
+
+def positive_sum(sums: Tensor) -> Tensor:
+    """What to divide by: 1 where nothing has been summed."""
+    return torch.where(sums > 0, sums, 1)
 
 
 def join_weights(steps: Sequence[Weights]) -> Weights:

@@ -81,7 +81,7 @@ def gain_over_other_context(subject: Subject) -> float:
     with torch.inference_mode():
         for batch in _together(subject):
             memory, state = _begun(subject.model, batch)
-            other = memory._replace(values=memory.values[partners(len(memory.values))])
+            other = memory.with_values(memory.values[partners(len(memory.values))])
             own, its = (target_logs(subject.model, batch, each, state) for each in (memory, other))
             total, count = total + float((own - its).sum()), count + len(own)
     return total / count if count else float("nan")

@@ -67,7 +67,7 @@ class Early(Fusion):
         assert isinstance(memory, Memory)
         columns = self.stack.first.input_columns(self.embedding_size)  # C
         if projecting_pays(memory, hypotheses):
-            return memory._replace(values=projected(memory.values, columns)), Ahead(shares)
+            return memory.with_values(projected(memory.values, columns)), Ahead(shares)
         return memory, Ahead(shares, columns.contiguous())
 
     def step(

@@ -118,7 +118,7 @@ class Late(Fusion):
             return memory, Ahead(shares, columns)
         of_context, of_hidden = self.combine.weight.tensor_split([self.context_size], dim=1)  # W_c
         values = projected(memory.values, of_context)
-        return memory._replace(values=values), Ahead(shares, columns, of_hidden.contiguous())
+        return memory.with_values(values), Ahead(shares, columns, of_hidden.contiguous())
 
     def step(
         self, embedding: Tensor, memory: Memory | FixedVector, state: State, share: Tensor | None = None

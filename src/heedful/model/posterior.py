@@ -57,7 +57,8 @@ def posterior(model: Model, batch: Batch, inputs: Tensor) -> Tensor:
     each.attention.core.scope = Global()
     memory, state = model.begin(*batch.sources)
     assert isinstance(memory, Memory)
-    count = min(CANDIDATES, memory.mask.shape[-1])
+    width = memory.mask.shape[-1]
+    count = min(CANDIDATES, width)
 
     def wide(tensor: Tensor) -> Tensor:  # a hypothesis for each candidate
         return tensor.expand(tensor.shape[0], count, *tensor.shape[2:])

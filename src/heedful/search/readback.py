@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from heedful.search.hypothesis import Hypothesis
-from heedful.tensors import Sparse, dense, map_tensors, precise
+from heedful.tensors import Sparse, dense, precise, steps_of
 
 
 class Record(NamedTuple):
@@ -67,7 +67,8 @@ def _read(records: Sequence[Record], ends: Ends) -> list[Hypothesis]:
     first = records[0].weights if records else None
     weights = None
     if first is not None:
-        one = dense(map_tensors(lambda part: part[:1, :1], first))
+        nobody = torch.zeros(0, dtype=torch.int64, device=device)
+        one = dense(steps_of(first, nobody, nobody))
         weights = one.new_zeros(count, steps, one.shape[-1])
     place = ends.place.clone()
     for now in range(steps - 1, -1, -1):
@@ -78,13 +79,8 @@ def _read(records: Sequence[Record], ends: Ends) -> list[Hypothesis]:
         logs[there, now] = record.logs[row, at].to(logs.dtype)
         place[there] = record.parents[row, at]
         if record.weights is not None and weights is not None:
-            weights[there, now] = dense(_at(record.weights, row, place[there])).squeeze(1)
+            weights[there, now] = dense(steps_of(record.weights, row, place[there])).squeeze(1)
     return _hypotheses(ends, tokens, logs, None if weights is None else weights.cpu())
-
-
-def _at(weights: Tensor | Sparse, row: Tensor, place: Tensor) -> Tensor | Sparse:
-    """Of (rows, K, S) some hypotheses' rows, as N sentences of one step each."""
-    return map_tensors(lambda part: part[row, place].unsqueeze(1), weights)
 
 
 def _hypotheses(ends: Ends, tokens: Tensor, logs: Tensor, weights: Tensor | None) -> list[Hypothesis]:

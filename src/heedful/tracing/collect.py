@@ -58,9 +58,11 @@ def parts_of(model: Model) -> dict[str, Any]:
             "temperature": attention.normaliser.temperature,
             "heads": attention.heads,
         }
-        settings = (("window", attention.scope, "window"), ("looks_at", attention.score, "weights"))
-        settings += tuple((name, attention.normaliser, name) for name in ("chunk", "soft"))
-        parts |= {name: getattr(part, own) for name, part, own in settings if hasattr(part, own)}
+        settings = [(attention.scope, name) for name in ("window", "width", "around", "slope", "neighbours", "stride")]
+        settings += [(attention.normaliser, name) for name in ("chunk", "soft")]
+        parts |= {name: getattr(part, name) for part, name in settings if hasattr(part, name)}
+        if hasattr(attention.score, "weights"):
+            parts["looks_at"] = attention.score.weights
     return parts
 
 
@@ -195,6 +197,9 @@ def _asked(model: Model, memory: Memory, query: Tensor, state: State, steps: Ste
         scope: Any = attention.scope
         share = torch.sigmoid(torch.tanh(scope.query_projection(query)) @ scope.v)
         values["centre"] = memory.lengths[0] * share[0, 0]
+    elif name in ("window", "block", "strided"):
+        diagonal: Any = attention.scope
+        values["centre"] = state.carry[0][0, 0] if diagonal.sequential else diagonal.centre(state.step)[0, 0]
     values["scores"] = scores[0, 0]
     if name != "global" or attention.score.reach(memory) is not None:
         values["window"] = mask[0, 0]

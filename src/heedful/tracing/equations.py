@@ -16,6 +16,7 @@ from heedful.tracing.words import (
     BAHDANAUS,
     BEFORE,
     ENCODER,
+    KATHAROPOULOS,
     LUONG,
     LUONGS,
     OUTPUT,
@@ -138,14 +139,48 @@ def _start(parts: Mapping[str, Any], letters: Letters, own: str, part: str, laye
 # ---------------------------------------------------------------------------------------------- attention
 
 
+def _score(parts: Mapping[str, Any], letters: Letters, q: str, h: str) -> tuple[str, str, str, str]:
+    """What stands for query, key and score, and where it is printed."""
+    additive = f"{BAHDANAU}, appendix A.1.2" if letters is BAHDANAUS or parts["score"] == "additive" else ""
+    luong = f"{LUONG}, section 3.1"
+    products = {
+        "general": ("", f"W_a {h}", f"{q} . W_a {h}", luong),
+        "additive": (f"W_a {q}", f"U_a {h}", f"v_a . tanh(W_a {q} + U_a {h})", additive),
+        "concat": (f"W_a [{q}; 0]", f"W_a [0; {h}]", f"v_a . tanh(W_a [{q}; {h}])", luong),
+        "location": (f"W_a {q}", "", f"row {letters.j} of W_a {q}", luong),
+        "linear": (
+            f"W_q {q}",
+            f"phi(W_k {h})",
+            f"log(phi(W_q {q}) . phi(W_k {h})), phi(x) = elu(x) + 1",
+            KATHAROPOULOS,
+        ),
+        "coverage": (
+            f"W_a {q}",
+            f"U_a {h}",
+            f"v_a . tanh(W_a {q} + U_a {h} + b_a + w_c cov_t{letters.j})",
+            "See et al. 2017, section 2.3",
+        ),
+        "location_sensitive": (
+            f"W_a {q}",
+            f"U_a {h}",
+            f"v_a . tanh(W_a {q} + U_a {h} + b_a + U_f f_t{letters.j})",
+            "Chorowski et al. 2015, section 2.1",
+        ),
+        "dot": ("", "", f"{q} . {h}", luong),
+        "scaled_dot": ("", "", f"{q} . {h} / sqrt(their size)", f"{VASWANI}, section 3.2.1"),
+    }
+    query, keys, score, source = products.get(parts["score"], ("query", "key", f"score {parts['score']!r}", ""))
+    if "b_a" in parts.get("weights", ()):
+        keys, score = f"{keys} + b_a", score.replace(h + ")", f"{h} + b_a)")
+    return query, keys, score, source
+
+
 def _attention(parts: Mapping[str, Any], letters: Letters) -> dict[str, Description]:
     h, j, e, a = f"{letters.h}_{letters.j}", letters.j, letters.e, letters.a
     top = upper(parts["decoder_layers"], parts["decoder_layers"])
     q = "q_t" if parts["fusion"] == "transformer" else f"s{top}_{{t-1}}" if letters is BAHDANAUS else f"h{top}_t"
+    query, keys, score, source = _score(parts, letters, q, h)
     luong = f"{LUONG}, section 3.1"
-    query, keys, score, source = _score(parts, letters, h, q)
-    if "b_a" in parts.get("weights", ()):
-        keys, score = f"{keys} + b_a", score.replace(h + ")", f"{h} + b_a)")
     prior = parts["scope"] == "local_p"
     before = f"{a} before the prior" if prior else a
     normal, normal_source = _normaliser(parts, letters)
@@ -156,7 +191,7 @@ def _attention(parts: Mapping[str, Any], letters: Letters) -> dict[str, Descript
         "keys": Description(ENCODER, keys, f"{keys}, once a sentence", source),
         "query": Description(ATTENTION, query, query, source),
         **_remembered(parts, j, a),
-        "centre": Description(ATTENTION, "p_t", f"p_t = S sigmoid(v_p . tanh(W_p {q}))" if prior else "p_t = t", local),
+        "centre": Description(ATTENTION, "p_t", _centre(parts, q), local),
         "scores": Description(ATTENTION, e, f"{e} = {score}", source),
         "window": Description(ATTENTION, "window", _window(parts), local if parts["scope"] != "global" else luong),
         "weights before the prior": Description(ATTENTION, before, normal, normal_source),
@@ -170,33 +205,6 @@ def _attention(parts: Mapping[str, Any], letters: Letters) -> dict[str, Descript
             ATTENTION, "c_t", f"c_t = sum_{j} {a} {h}", f"{BAHDANAU}, section 3.1" if letters is BAHDANAUS else luong
         ),
     }
-
-
-def _score(parts: Mapping[str, Any], letters: Letters, h: str, q: str) -> tuple[str, str, str, str]:
-    """Query, key, score, and where it is printed."""
-    additive = f"{BAHDANAU}, appendix A.1.2" if letters is BAHDANAUS or parts["score"] == "additive" else ""
-    j, luong = letters.j, f"{LUONG}, section 3.1"
-    products = {
-        "general": ("", f"W_a {h}", f"{q} . W_a {h}", luong),
-        "additive": (f"W_a {q}", f"U_a {h}", f"v_a . tanh(W_a {q} + U_a {h})", additive),
-        "concat": (f"W_a [{q}; 0]", f"W_a [0; {h}]", f"v_a . tanh(W_a [{q}; {h}])", luong),
-        "location": (f"W_a {q}", "", f"row {j} of W_a {q}", luong),
-        "dot": ("", "", f"{q} . {h}", luong),
-        "coverage": (
-            f"W_a {q}",
-            f"U_a {h}",
-            f"v_a . tanh(W_a {q} + U_a {h} + b_a + w_c cov_t{j})",
-            "See et al. 2017, section 2.3",
-        ),
-        "location_sensitive": (
-            f"W_a {q}",
-            f"U_a {h}",
-            f"v_a . tanh(W_a {q} + U_a {h} + b_a + U_f f_t{j})",
-            "Chorowski et al. 2015, section 2.1",
-        ),
-        "scaled_dot": ("", "", f"{q} . {h} / sqrt(their size)", f"{VASWANI}, section 3.2.1"),
-    }
-    return products.get(parts["score"], ("query", "key", f"score {parts['score']!r}", ""))
 
 
 def _remembered(parts: Mapping[str, Any], j: str, a: str) -> dict[str, Description]:
@@ -221,12 +229,28 @@ def _remembered(parts: Mapping[str, Any], j: str, a: str) -> dict[str, Descripti
     }
 
 
+def _centre(parts: Mapping[str, Any], q: str) -> str:
+    if parts["scope"] == "local_p":
+        return f"p_t = S sigmoid(v_p . tanh(W_p {q}))"
+    if parts.get("around") == "last_peak":
+        return "p_t = the place of the largest weight of the step before"
+    slope = parts.get("slope", 1)
+    return "p_t = t" if slope == 1 else f"p_t = {slope:g} t" + (" rounded" if parts["scope"] != "window" else "")
+
+
 def _window(parts: Mapping[str, Any]) -> str:
     said = []
     if parts["scope"] == "causal":
         said.append("1 for words with place <= t")
+    elif parts["scope"] == "block":
+        near = f"floor((place - 1) / w) and floor((p_t - 1) / w) <= {parts['neighbours']} apart"
+        said.append(f"1 for words with {near}, w = {parts['width']}")
+    elif parts["scope"] == "strided":
+        near = f"|place - p_t| <= w = {parts['width']} or place - p_t divisible by {parts['stride']}"
+        said.append(f"1 for words with {near}")
     elif parts["scope"] != "global":
-        said.append(f"1 for words with |place - p_t| <= D = {parts.get('window')}")
+        letter, width = ("w", parts["width"]) if parts["scope"] == "window" else ("D", parts.get("window"))
+        said.append(f"1 for words with |place - p_t| <= {letter} = {width}")
     if parts["score"] == "location":
         said.append("1 for words that W_a has a row for")
     return " and ".join(said) or "1 where a position may answer"

@@ -17,6 +17,11 @@ def sigmoid(x: Array) -> Array:
     return 1 / (1 + np.exp(-x))
 
 
+def phi(x: Array) -> Array:
+    """elu(x) + 1: Katharopoulos et al. 2020, equation 7."""
+    return np.where(x > 0, x + 1, np.exp(np.minimum(x, 0)))
+
+
 def under(weights: Values, prefix: str) -> dict[str, Array]:
     """The weights whose names begin with `prefix`, without it."""
     return {name[len(prefix) :]: value for name, value in weights.items() if name.startswith(prefix)}

@@ -16,12 +16,14 @@ from heedful.tracing.formulas import (
     Array,
     gates_of,
     new_state,
+    phi,
     sigmoid,
     softmax,
     under,
     weights_of_heads,
 )
 from heedful.tracing.remembering import earlier, monotonic, seeing_scores
+from heedful.tracing.windows import scope_of
 
 Values = Mapping[str, Array]
 Parts = Mapping[str, Any]
@@ -168,7 +170,7 @@ def _attention(parts: Parts, values: Values, weights: Values) -> dict[str, Array
     asks = {"early": f"previous state{end}", "transformer": "asking state"}
     s = values[asks.get(parts["fusion"], f"new state{end}")]
     h, places = values["source states"], values["places"]
-    found = _score(parts, s, h, values, weights) | _scope(parts, s, places, values, weights)
+    found = _score(parts, s, h, values, weights) | scope_of(parts, s, places, values, weights)
     open_ = values["window"] > 0 if "window" in values else np.ones(len(h), bool)
     name = "weights before the prior" if "prior" in values else "weights"
     normalise = NORMALISERS.get(parts["normaliser"])
@@ -203,33 +205,17 @@ def _score(parts: Parts, s: Array, h: Array, values: Values, weights: Values) ->
             "keys": np.array([U_a @ h_j + (0 if b_a is None else b_a) for h_j in h]),
             "scores": scores,
         }
+    if score == "linear":  # phi(x) = elu(x) + 1
+        return {
+            "query": weights["W_q"] @ s,
+            "keys": phi(h @ weights["W_k"].T),
+            "scores": np.array([np.log(phi(values["query"]) @ key) for key in values["keys"]]),
+        }
     if score == "location" and W_a is not None:  # row p of W_a s is for the word at place p
         rated = values["query"]
         rows = np.clip(values["places"].astype(int), 1, len(rated)) - 1
         return {"query": W_a @ s, "scores": np.array([rated[row] for row in rows])}
     return seeing_scores(parts, s, h, values, weights) if score in ("coverage", "location_sensitive") else {}
-
-
-def _scope(parts: Parts, s: Array, places: Array, values: Values, weights: Values) -> dict[str, Array]:
-    """The centre p_t, who may answer, and the Gaussian prior of local_p."""
-    scope, found = parts["scope"], {}
-    words = places > 0
-    reach = words & (places <= len(weights["W_a"])) if parts["score"] == "location" else np.ones(len(places), bool)
-    if scope == "global":
-        return {"window": reach.astype(float)}
-    if scope == "causal":
-        return {"window": (reach & words & (places <= parts["step"])).astype(float)}
-    if scope not in ("local_m", "local_p"):
-        return found
-    D, p_t = parts["window"], values["centre"]
-    if scope == "local_m":
-        found["centre"] = np.array(float(parts["step"]))  # p_t = t
-    else:
-        W_p, v_p = weights["W_p"], weights["v_p"]
-        found["centre"] = words.sum() * sigmoid(v_p @ np.tanh(W_p @ s))  # p_t = S sigmoid(v_p . tanh(W_p s))
-        sigma = D / 2
-        found["prior"] = np.exp(-((places - p_t) ** 2) / (2 * sigma**2))
-    return found | {"window": (reach & words & (abs(places - p_t) <= D)).astype(float)}
 
 
 # ---------------------------------------------------------------------------------------------- decoder, readout

@@ -115,6 +115,7 @@ def _attention(attention: Attention | MultiHead) -> Letters:
         "general": {"W_a": "key_projection.weight"},
         "additive": additive,
         "concat": {"W_a": "projection.weight", "v_a": "v"},
+        "linear": {"W_q": "query_projection.weight", "W_k": "key_projection.weight"},
         "location": {"W_a": "query_projection.weight"},
         "coverage": {**additive, "w_c": "coverage_projection"},
         "location_sensitive": {**additive, "U_f": "feature_projection.weight", "F": "convolution.weight"},

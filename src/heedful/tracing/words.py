@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 BAHDANAU, LUONG, PYTORCH = "Bahdanau et al. 2015", "Luong et al. 2015", "PyTorch's documentation"
-VASWANI = "Vaswani et al. 2017"
+VASWANI, KATHAROPOULOS = "Vaswani et al. 2017", "Katharopoulos et al. 2020"
 SOURCE, ENCODER, BEFORE, ATTENTION = "Source", "Encoder", "Before the step", "Attention"
 STEP, OUTPUT = "Recurrent step", "Output"
 

@@ -1,0 +1,100 @@
+"""Linear attention: the cheap order against the plain one, and what it never makes."""
+
+import pytest
+import torch
+
+from heedful.attention import Additive, Attention, Factored, Kernel, LocalM, Softmax
+from heedful.attention.interventions import Observed
+
+from .cases import B, Q, S, T, V, make, normal, words_and_end
+
+
+def answer(attention, *, loop=False):
+    """Context, weights and all gradients; the second sentence is padded."""
+    query, values = normal(B, T, Q).requires_grad_(), normal(B, S, V, seed=2).requires_grad_()
+    memory = attention.prepare(values, *words_and_end(S - 1, 4))
+    if loop:
+        ask = attention.asked(memory, steps=T)
+        found = [ask(query[:, t : t + 1], steps=torch.tensor([[t]])) for t in range(T)]
+    else:
+        found = [attention(query, memory)]
+    parts = [torch.cat([getattr(one, part) for one in found], dim=1) for part in ("context", "weights")]
+    total = sum((part * normal(*part.shape, seed=9)).sum() for part in parts)
+    return found[0].weighting, [*parts, *torch.autograd.grad(total, [query, values, *attention.parameters()])]
+
+
+@pytest.mark.parametrize("loop", [False, True])
+def test_the_cheap_order_gives_what_the_plain_one_gives(loop):
+    attention = make("linear")
+    weighting, found = answer(attention, loop=loop)
+    assert isinstance(weighting, Factored)
+    attention.normaliser = Observed(Softmax(), lambda *seen: None)
+    weighting, wanted = answer(attention, loop=loop)
+    assert isinstance(weighting, torch.Tensor)
+    for one, other in zip(found, wanted, strict=True):
+        torch.testing.assert_close(one, other, rtol=0, atol=1e-12)
+
+
+def test_weights_by_hand():
+    """phi(-1) = 1 / e, phi(0) = 1, phi(1) = 2; with queries and keys of one number each."""
+    attention = Attention(Kernel(1, 1, attention_size=1)).double()
+    with torch.no_grad():
+        for parameter in attention.parameters():
+            parameter.fill_(1.0)
+    values = torch.tensor([[[0.0], [1.0], [5.0]]], dtype=torch.float64)
+    memory = attention.prepare(values, torch.tensor([[True, True, False]]))
+    found = attention(torch.tensor([[[-1.0], [3.0]]], dtype=torch.float64), memory)
+    torch.testing.assert_close(found.weights, torch.tensor([[[1 / 3, 2 / 3, 0]] * 2], dtype=torch.float64))
+    torch.testing.assert_close(found.context, torch.tensor([[[2 / 3]] * 2], dtype=torch.float64))
+
+
+def test_other_values_have_sums_of_their_own():
+    attention = make("linear")
+    memory, values = attention.prepare(normal(B, S, V, seed=2)), normal(B, S, 2, seed=3)
+    answer = attention(normal(B, T, Q), memory.with_values(values))
+    torch.testing.assert_close(answer.context, answer.weights @ values, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda attention: setattr(attention, "scope", LocalM(window=2)),
+        lambda attention: setattr(attention, "normaliser", Softmax(temperature=0.5)),
+        lambda attention: setattr(attention, "dropout", torch.nn.Dropout(0.5)),
+        lambda attention: setattr(attention, "score", Additive(Q, V).double()),
+    ],
+)
+def test_with_anything_else_the_order_is_the_plain_one(change):
+    attention = make("linear").train()
+    change(attention)
+    memory = attention.prepare(normal(B, S, V, seed=2))
+    assert memory.sums is None
+    assert not isinstance(attention(normal(B, T, Q), memory).weighting, Factored)
+
+
+def test_nothing_of_the_size_of_source_times_target_is_made():
+    """All that one call makes is counted: of 997 positions and 499 queries, less than half a matrix of both."""
+    attention = Attention(Kernel(Q, V, attention_size=7))
+    query, values = torch.randn(1, 499, Q, requires_grad=True), torch.randn(1, 997, V, requires_grad=True)
+    largest = 0
+
+    class Largest(torch.utils._python_dispatch.TorchDispatchMode):
+        def __torch_dispatch__(self, function, types, given=(), options=None):
+            nonlocal largest
+            found = function(*given, **(options or {}))
+            parts = filter(torch.is_tensor, torch.utils._pytree.tree_leaves(found))
+            largest = max([largest, *(part.numel() for part in parts)])
+            return found
+
+    with Largest():
+        attention(query, attention.prepare(values)).context.sum().backward()
+    assert largest <= 997 * 8
+
+
+def test_features_of_very_different_sizes_stay_numbers():
+    attention = make("linear").float()
+    with torch.no_grad():
+        attention.score.query_projection.weight.mul_(1e4)
+    found = attention(normal(B, T, Q).float(), attention.prepare(normal(B, S, V).float()))
+    assert found.context.isfinite().all()
+    torch.testing.assert_close(found.weights.sum(-1), torch.ones(B, T))
