@@ -99,6 +99,7 @@ class Answers:
             source_positions=source.positions,
             source_spans=source.spans,
             target_end=hypothesis.finished,
+            source_segments=source.segments,
         )
 
     def _replaced(self, words: Sequence[str], example: Example, hypothesis: Hypothesis) -> list[str]:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 import torch
 from torch import Tensor
 
-from heedful.attention import Attention, MultiHead, Normaliser, Scope, Score, normalisers, scopes, scores
+from heedful.attention import Attention, Memory, MultiHead, Normaliser, Scope, Score, normalisers, scopes, scores
 from heedful.attention.scores import General
 from heedful.errors import SizeError
 from heedful.registry import Registry
@@ -47,7 +47,7 @@ def check_score(score: str | type[Score], *, options: Mapping[str, Any] | None =
     part, name = _build(scores, score, options)
     attention = _drawn(Attention(part), torch.float64)
     part, data = attention.score, _example(attention, torch.float64)
-    memory = attention.prepare(data.values, data.mask, data.positions)
+    memory = data.memory(attention, data.values)
     queries = part.queries(data.query)
     _demand(memory.keys.shape[:2] == (SENTENCES, WORDS), name, "keys must be (B, S, K)", memory.keys.shape)
     steps = 1 if part.sequential else STEPS
@@ -69,7 +69,7 @@ def check_scope(scope: str | type[Scope], *, options: Mapping[str, Any] | None =
     part, name = _build(scopes, scope, options)
     attention = _drawn(Attention(General(QUERY_SIZE, VALUE_SIZE), scope=part), torch.float64)
     data = _example(attention, torch.float64)
-    memory = attention.prepare(data.values, data.mask, data.positions)
+    memory = data.memory(attention, data.values)
     steps = 1 if attention.scope.sequential else STEPS
     carry = [attention.scope.begin(memory)] if attention.scope.sequential else []
     window = attention.scope(data.query[:, :steps], memory, torch.arange(steps)[None, :], *carry)
@@ -132,20 +132,22 @@ class _Data(NamedTuple):
     values: Tensor  # (B, S, V)
     mask: Tensor  # (B, S)
     positions: Tensor  # (B, S)
+    segments: Tensor  # (B, S)  the words in threes, for scopes with segments
     context_share: Tensor  # (B, T, V)  what the loss makes of the context
     weights_share: Tensor  # (B, T, S)  and of the weights
 
     def pick(self, columns: Sequence[int]) -> _Data:
-        """Only these source positions, in this order."""
-        query, values, mask, positions, context_share, weights_share = self
-        source = (values[:, columns], mask[:, columns], positions[:, columns])
-        return _Data(query, *source, context_share, weights_share[..., columns])
+        source = [part[:, columns] for part in (self.values, self.mask, self.positions, self.segments)]
+        return _Data(self.query, *source, self.context_share, self.weights_share[..., columns])  # pyright: ignore
 
     def hide(self, columns: Sequence[int]) -> _Data:
         """Mask these source positions; what stands there is not a number."""
         values, mask, positions = self.values.clone(), self.mask.clone(), self.positions.clone()
         values[:, columns], mask[:, columns], positions[:, columns] = torch.nan, False, 0
         return self._replace(values=values, mask=mask, positions=positions)
+
+    def memory(self, module: AnyAttention, values: Tensor) -> Memory:
+        return module.prepare(values, self.mask, self.positions, segments=self.segments)
 
 
 def _check_rows(part: Normaliser, dtype: torch.dtype, factor: float, name: str) -> None:
@@ -198,7 +200,7 @@ def _check_batch(module: AnyAttention, data: _Data, name: str) -> None:
 
 
 def _check_queries(module: AnyAttention, data: _Data, name: str) -> None:
-    memory = module.prepare(data.values, data.mask, data.positions)
+    memory = data.memory(module, data.values)
     together, carry = module(data.query, memory), module.begin(memory)
     for step in range(STEPS):
         steps = torch.full((SENTENCES, 1), step)
@@ -223,19 +225,18 @@ def _check_order(module: AnyAttention, data: _Data, name: str) -> None:
 def _check_inputs(module: AnyAttention, data: _Data, name: str) -> None:
     kept = [part.clone() for part in data]
     with torch.no_grad():
-        module(data.query, module.prepare(data.values, data.mask, data.positions))
+        module(data.query, data.memory(module, data.values))
     _demand(all(map(torch.equal, data, kept)), name, "no input may be written to")
 
 
 def _answer(module: AnyAttention, data: _Data) -> tuple[_Answer, dict[str, Tensor]]:
     """What attention answers, and a loss's gradients of query, values and every parameter."""
     query, values = data.query.detach().requires_grad_(), data.values.detach().requires_grad_()
-    answer = module(query, module.prepare(values, data.mask, data.positions))
-    weights = answer.weights
-    loss = (answer.context * data.context_share).sum() + (weights * data.weights_share).sum()
+    answer = module(query, data.memory(module, values))
+    loss = (answer.context * data.context_share).sum() + (answer.weights * data.weights_share).sum()
     wanted = {"query": query, "values": values, **dict(module.named_parameters())}
     found = torch.autograd.grad(loss, list(wanted.values()), allow_unused=True, materialize_grads=True)
-    return _Answer(answer.context.detach(), weights.detach()), dict(zip(wanted, found, strict=True))
+    return _Answer(answer.context.detach(), answer.weights.detach()), dict(zip(wanted, found, strict=True))
 
 
 def _example(module: AnyAttention, dtype: torch.dtype) -> _Data:
@@ -244,9 +245,9 @@ def _example(module: AnyAttention, dtype: torch.dtype) -> _Data:
     context_share = _normal(SENTENCES, STEPS, module.value_size, seed=3).to(dtype)
     weights_share = _normal(SENTENCES, STEPS, WORDS, seed=4).to(dtype)
     lengths = torch.tensor(LENGTHS)[:, None]
-    mask = torch.arange(WORDS) < lengths
     positions = (lengths - 1 - torch.arange(WORDS)).clamp(min=0)
-    return _Data(query, values, mask, positions, context_share, weights_share)
+    source = (values, torch.arange(WORDS) < lengths, positions, (positions + 2) // 3)
+    return _Data(query, *source, context_share, weights_share)
 
 
 def _drawn(attention: AnyAttention, dtype: torch.dtype) -> AnyAttention:

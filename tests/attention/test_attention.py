@@ -16,6 +16,7 @@ from heedful.attention import (
     Score,
     Softmax,
     Window,
+    normalisers,
     scopes,
     scores,
 )
@@ -173,11 +174,13 @@ def test_values_are_zero_where_masked():
 @pytest.mark.parametrize("combination", COMBINATIONS, ids="-".join)
 def test_only_content_based_parts_follow_a_permutation_of_the_source(combination):
     attention = make(*combination)
-    assert attention.content_based == (combination[0] != "location" and combination[1] == "global")
+    parts = zip((scores, scopes, normalisers), combination, strict=True)
+    assert attention.content_based == all(registry[name].content_based for registry, name in parts)
     order = torch.tensor([4, 9, 1, 0, 7, 10, 2, 5, 8, 3, 6])
     values, query = normal(B, S, value_size(combination[0])), normal(B, T, Q)
-    before = attention(query, attention.prepare(values))
-    after = attention(query, attention.prepare(values[:, order]))
+    segments = (1 + torch.arange(S) // 3).expand(B, S)  # of the places, whatever stands there
+    before = attention(query, attention.prepare(values, segments=segments))
+    after = attention(query, attention.prepare(values[:, order], segments=segments))
     follows = [
         torch.allclose(after.weights, before.weights[..., order], rtol=0, atol=1e-12),
         torch.allclose(after.context, before.context, rtol=0, atol=1e-12),
@@ -287,6 +290,7 @@ def test_attention_imports_nothing_of_ours_but_errors_and_registry():
             "additive",
             "attention",
             "factor",
+            "hierarchical",
             "memory",
             "multihead",
             "normalisers",
@@ -295,6 +299,7 @@ def test_attention_imports_nothing_of_ours_but_errors_and_registry():
             "rows",
             "scopes",
             "scores",
+            "segments",
             "weights",
         )
     ]

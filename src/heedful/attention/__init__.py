@@ -9,7 +9,8 @@
 """
 
 from heedful.attention.attention import Attention
-from heedful.attention.memory import Attended, Memory, Window
+from heedful.attention.hierarchical import Hierarchical
+from heedful.attention.memory import Attended, Groups, Memory, Segments, Window
 from heedful.attention.multihead import MultiHead
 from heedful.attention.normalisers import Entmax15, Normaliser, Softmax, Sparsemax, normalisers
 from heedful.attention.scopes import Causal, Global, LocalM, LocalP, Scope, scopes
@@ -26,6 +27,8 @@ __all__ = [
     "Entmax15",
     "General",
     "Global",
+    "Groups",
+    "Hierarchical",
     "LocalM",
     "LocalP",
     "Location",
@@ -35,6 +38,7 @@ __all__ = [
     "ScaledDot",
     "Scope",
     "Score",
+    "Segments",
     "Softmax",
     "Sparsemax",
     "Weights",

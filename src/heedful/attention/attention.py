@@ -15,8 +15,9 @@ from heedful.attention.products import plain_only
 from heedful.attention.reading import Reading, Whole, few
 from heedful.attention.scopes import Global, Scope
 from heedful.attention.scores import Score
+from heedful.attention.segments import numbered
 from heedful.attention.weights import Windowed, join_weights
-from heedful.errors import SizeError
+from heedful.errors import RecipeError, SizeError
 
 BLOCK = 1 << 22
 """How many numbers of keys and values windows hold at once, unless those of a single step are more."""
@@ -38,6 +39,9 @@ class Attention(nn.Module):
         normaliser: turns scores into weights; softmax by default.
         dropout: share of the weights that are zeroed in training (the others grow by 1 / (1 - dropout)) before they
             make the context; the weights that are returned are those from before.
+
+    Raises:
+        RecipeError: the scope has segments, and the normaliser remembers earlier steps.
     """
 
     heads = 1
@@ -55,6 +59,11 @@ class Attention(nn.Module):
         self.scope = scope if scope is not None else Global()
         self.normaliser = normaliser if normaliser is not None else Softmax()
         self.dropout = nn.Dropout(dropout)
+        if self.scope.segmented and self.normaliser.sequential:
+            raise RecipeError(
+                f"scope {type(self.scope).__name__} does not go with normaliser {type(self.normaliser).__name__}: "
+                "the scope has weights made within each segment, the normaliser goes over the whole source step by step"
+            )
 
     @property
     def core(self) -> Attention:
@@ -91,6 +100,7 @@ class Attention(nn.Module):
         positions: Tensor | None = None,
         *,
         keys: Tensor | None = None,
+        segments: Tensor | None = None,
     ) -> Memory:
         """All that can be computed before the first query. Call it once a sentence.
 
@@ -100,9 +110,11 @@ class Attention(nn.Module):
             positions: (B, S) int64, each word's place in its sentence from 1, 0 for what has none (the end
                 symbol, tags, padding); by default 1, 2, ... over the real positions.
             keys: (B, S, V), what queries are compared with, where that is something else than the values.
+            segments: (B, S) int64, the number of each position's segment from 1; real positions of number 0 are a
+                segment of their own, the last. By default all are one. Only a scope with segments looks at it.
 
         Raises:
-            SizeError: values are not (B, S, V) with the score's V, or a mask or positions not (B, S).
+            SizeError: values are not (B, S, V) with the score's V, or a mask, positions or segments not (B, S).
         """
         if values.dim() != 3 or values.shape[1] < 1 or values.shape[2] != self.score.value_size:
             raise SizeError(
@@ -114,14 +126,15 @@ class Attention(nn.Module):
             raise SizeError(f"a mask must be of bool, True = a real position, got {mask.dtype}")
         if positions is None:
             positions = mask.long().cumsum(1) * mask
-        for name, tensor in (("mask", mask), ("positions", positions)):
-            if tensor.shape != values.shape[:2]:
+        for name, tensor in (("mask", mask), ("positions", positions), ("segments", segments)):
+            if tensor is not None and tensor.shape != values.shape[:2]:
                 raise SizeError(f"{name} must be {tuple(values.shape[:2])}, got {tuple(tensor.shape)}")
         values = values.masked_fill(~mask.unsqueeze(-1), 0.0)
         compared = values if keys is None else keys.masked_fill(~mask.unsqueeze(-1), 0.0)
         positions = positions.masked_fill(~mask, 0)
         places = _places(positions) if self._narrow() else None
-        return Memory(values, self.score.keys(compared), mask, positions, positions.amax(1), places)
+        memory = Memory(values, self.score.keys(compared), mask, positions, positions.amax(1), places)
+        return self.scope.cut(memory, numbered(segments, mask)) if self.scope.segmented else memory
 
     def begin(self, memory: Memory) -> Carry | None:
         """What the first step of a loop is given as `carry`; None where no part remembers anything."""
@@ -182,9 +195,8 @@ class Attention(nn.Module):
         if window.columns is not None and not self._narrow():
             window = window.dense(memory.mask.shape[1])
         if window.columns is None:
-            _, _, weights, prior = self._parts_of(queries, memory, window, carry)  # alpha_tj
-            if prior is not None:
-                weights = weights * prior
+            parts = self._parts_of(queries, memory, window, carry)
+            weights = parts.shares if parts.prior is None else parts.shares * parts.prior  # alpha_tj
             context = reading.context(self._dropped(weights, memory))  # c_t
         else:
             context, weights = self._look(reading, queries, window)
@@ -196,6 +208,8 @@ class Attention(nn.Module):
         if reach is not None:
             mask = mask & reach[:, None, :]
         scores = _call(self.score, queries, memory, carry=of_score)  # e_tj
+        if window.groups is not None:
+            return Parts(mask, scores, self.normaliser.over(window.groups)(scores, mask), window.prior, window.groups)
         return Parts(mask, scores, _call(self.normaliser, scores, mask, carry=of_normaliser), window.prior)
 
     def _remember(self, carry: Carry | None, weights: Any, memory: Memory) -> Carry | None:

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from heedful.attention.memory import Groups
 from heedful.attention.normalisers import Normaliser
 
 
@@ -63,7 +64,14 @@ class Shuffled(Normaliser):
         return Shuffled(self.base.at(temperature), heads=self.heads)
 
     def forward(self, scores: Tensor, mask: Tensor, *carry: Any) -> Tensor:
-        own = self.base(scores, mask, *carry).unflatten(0, (-1, self.heads))
+        return self._moved(self.base(scores, mask, *carry), mask)
+
+    def over(self, groups: Groups) -> Callable[[Tensor, Tensor], Tensor]:
+        base = self.base.over(groups)
+        return lambda scores, mask: self._moved(base(scores, mask), mask)
+
+    def _moved(self, weights: Tensor, mask: Tensor) -> Tensor:
+        own = weights.unflatten(0, (-1, self.heads))
         other = own[partners(len(own))].flatten(0, 1)
         kept = other * mask
         sums = kept.sum(-1, keepdim=True)
@@ -110,7 +118,13 @@ class Observed(Normaliser):
         return Observed(self.base.at(temperature), self.tell)
 
     def forward(self, scores: Tensor, mask: Tensor, *carry: Any) -> Tensor:
-        weights = self.base(scores, mask, *carry)
+        return self._told(self.base(scores, mask, *carry), scores, mask)
+
+    def over(self, groups: Groups) -> Callable[[Tensor, Tensor], Tensor]:
+        base = self.base.over(groups)
+        return lambda scores, mask: self._told(base(scores, mask), scores, mask)
+
+    def _told(self, weights: Tensor, scores: Tensor, mask: Tensor) -> Tensor:
         self.tell(scores, mask, weights)
         return weights
 

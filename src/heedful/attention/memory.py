@@ -21,6 +21,21 @@ class Memory(NamedTuple):
     places: Tensor | None = (
         None  # (B, P + 1) int64, for scopes with windows: the column of the word at each place, or -1
     )
+    segments: Segments | None = None  # for scopes with segments: see `Scope.cut`
+
+
+class Segments(NamedTuple):
+    """A source that is cut into G segments of at most W positions."""
+
+    memory: Memory  # of G positions, the segments themselves: their states, and what a score of segments needs of them
+    columns: Tensor  # (B, G, W) int64: the columns of each segment's positions, -1 where there are no more
+
+
+class Groups(NamedTuple):
+    """Segments that a query rates, each of which shares its weight out among its positions."""
+
+    scores: Tensor  # (B, T, G)
+    columns: Tensor  # (B, G, W), as in `Segments`
 
 
 class Window(NamedTuple):
@@ -33,6 +48,7 @@ class Window(NamedTuple):
     mask: Tensor  # (B, T or 1, S) bool; with columns (B, T, W)
     prior: Tensor | None = None  # (B, T, S or W), multiplied in after normalising; None = 1 everywhere
     columns: Tensor | None = None  # (B, T, W) int64, each where `mask` is True another one of S; None = all
+    groups: Groups | None = None  # weights are those of segments times those within them; not with columns
 
     def dense(self, size: int) -> Window:
         """The same window over all `size` positions."""
@@ -55,6 +71,7 @@ class Parts(NamedTuple):
     scores: Tensor  # (B, T, S)  e_tj
     shares: Tensor  # (B, T, S), normalised, before the prior
     prior: Tensor | None  # (B, T, S)
+    groups: Groups | None = None  # the segments, whose weights are in the shares already
 
 
 class Attended(NamedTuple):

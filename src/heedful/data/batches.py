@@ -38,6 +38,8 @@ class Sequences(NamedTuple):
     """(B, L) bool; True = a real token."""
     positions: Tensor
     """(B, L) int64; place 1..n of each source token in the text as written, else 0. All 0 for targets."""
+    segments: Tensor | None = None
+    """(B, L) int64; number of each source token's segment, from 1 as they are read, else 0. None without segments."""
 
 
 class Batch(NamedTuple):
@@ -62,9 +64,18 @@ def collate(examples: Sequence[Example]) -> Batch:
     if targets and len(targets) < len(examples):
         raise SizeError(f"expected a target for all {len(examples)} examples of a batch or none, got {len(targets)}")
     source = _pad([e.source.ids for e in examples], [e.source.positions for e in examples])
+    if any(e.source.segments is not None for e in examples):
+        source = source._replace(segments=_segments([e.source for e in examples], source.mask))
     target = _pad(targets, [[0] * len(ids) for ids in targets]) if targets else None
     guide = _guide(examples, source, target) if target is not None and any(e.guide for e in examples) else None
     return Batch((source,), target, tuple(example.index for example in examples), guide)
+
+
+def _segments(sources: Sequence[Encoded], mask: Tensor) -> Tensor:
+    found = torch.zeros(mask.shape, dtype=torch.int64)
+    for row, source in zip(found, sources, strict=True):
+        row[: len(source.ids)] = torch.tensor(source.segments)
+    return found
 
 
 def _guide(examples: Sequence[Example], source: Sequences, target: Sequences) -> Tensor:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heedful.data.features import FeatureSide, NoText, make_reader
 from heedful.data.pairs import Pair
+from heedful.data.segments import Segmenter, make_segmenter, segmenter_from_json
 from heedful.data.tokens import Tokeniser, make_tokeniser, tokeniser_from_json
 from heedful.data.vocabulary import Vocabulary, tag_label
 from heedful.errors import DataError, HeedfulError, RunError
@@ -37,7 +38,8 @@ class Encoded(NamedTuple):
     """A source as the model gets it; all three have the same length.
 
     `ids` are tags, tokens, END. `positions` tell the place 1..n of each token in the text as it was written,
-    and are 0 for tags and END. `labels` are what to show.
+    and are 0 for tags and END. `labels` are what to show. `segments` are the numbers of each token's segment, from 1 as
+    they are read, and 0 for tags and END; None where texts are not cut into segments.
 
     Of a source of features `ids` is the array (S, F) float32 of normalised vectors, without an END; `positions` are
     1..S, and `grid` says where they lie, in place of labels.
@@ -47,11 +49,12 @@ class Encoded(NamedTuple):
     positions: Sequence[int]
     labels: list[str]
     grid: Grid | None = None
+    segments: list[int] | None = None
 
     def columns(self, shortening: int = 1) -> Columns:
         """What attention's columns show, where the model makes one source state of so many positions."""
         if self.grid is None:
-            return Columns(self.labels, self.positions, None)
+            return Columns(self.labels, self.positions, None, self.segments)
         step, width, unit = self.grid
         size = len(self.ids)
         firsts = range(0, size, shortening)
@@ -60,11 +63,12 @@ class Encoded(NamedTuple):
 
 
 class Columns(NamedTuple):
-    """The columns of an `Alignment`: labels, positions, and for features from where to where each lies."""
+    """The columns of an `Alignment`: labels, positions; of features where each lies, of texts the segments."""
 
     labels: Sequence[str]
     positions: Sequence[int]
     spans: list[tuple[float, float]] | None
+    segments: Sequence[int] | None = None
 
 
 def _label(start: float, unit: str) -> str:
@@ -78,7 +82,7 @@ class Codec:
     """Tokenisers and vocabularies of both sides. It takes texts as they are, normalised or not.
 
     With `reverse_source` the model reads the tokens of the source from last to first (Sutskever et al. 2014);
-    tags stay in front and END stays last.
+    tags stay in front and END stays last. With a `segmenter` sources are cut into segments.
 
     With `source_features` sources are features, not texts: there are neither source tokens nor tags.
     """
@@ -89,6 +93,7 @@ class Codec:
     target_vocabulary: Vocabulary
     reverse_source: bool = False
     source_features: FeatureSide | None = None
+    segmenter: Segmenter | None = None
 
     @classmethod
     def build(
@@ -103,6 +108,7 @@ class Codec:
         target_max_size: int | None = None,
         reverse_source: bool = False,
         source_features: Mapping[str, Any] | None = None,
+        segments: tuple[str, Mapping[str, Any]] | None = None,
     ) -> Codec:
         """Train the tokenisers, each given as (name, options), on `pairs` and count the vocabularies.
 
@@ -110,9 +116,10 @@ class Codec:
         learned of the sources.
 
         Raises:
-            RecipeError: unknown tokeniser or option.
+            RecipeError: unknown tokeniser or option; `segments`, given likewise, are no way to cut a text.
             DataError: there are no pairs, or one without target.
         """
+        segmenter = None if segments is None else make_segmenter(*segments)
         if not pairs:
             raise DataError("expected at least one pair to build the vocabularies from, got none")
         targets: list[str] = []
@@ -141,7 +148,14 @@ class Codec:
             max_size=source_max_size,
             always=source_tokeniser.pieces(),
         )
-        return cls(source_tokeniser, target_tokeniser, source_vocabulary, target_vocabulary, reverse_source)
+        return cls(
+            source_tokeniser,
+            target_tokeniser,
+            source_vocabulary,
+            target_vocabulary,
+            reverse_source,
+            segmenter=segmenter,
+        )
 
     def source_of(self, pair: Pair) -> Encoded:
         """The source of a pair as the model gets it: text or features.
@@ -167,6 +181,12 @@ class Codec:
         tokens = self.source_tokeniser.split(text)
         labels = self.source_tokeniser.labels_of(tokens)
         positions = list(range(1, len(tokens) + 1))
+        segments = None if self.segmenter is None else self.segmenter.cut(text, self.source_tokeniser, tokens)
+        if segments is not None:
+            if self.reverse_source:
+                last = max(segments, default=0)
+                segments = [1 + last - segment for segment in reversed(segments)]
+            segments = [*(0 for _ in tags), *segments, 0]
         if self.reverse_source:
             for values in (tokens, labels, positions):
                 values.reverse()
@@ -174,6 +194,7 @@ class Codec:
             ids=[*self.source_vocabulary.ids(tokens, tags), Vocabulary.END],
             positions=[*(0 for _ in tags), *positions, 0],
             labels=[*map(tag_label, tags), *labels, END_LABEL],
+            segments=segments,
         )
 
     def encode_target(self, text: str) -> list[int]:
@@ -213,6 +234,7 @@ class Codec:
             "reverse_source": self.reverse_source,
             "source_tokeniser": self.source_tokeniser.to_json(),
             "source_vocabulary": self.source_vocabulary.to_json(),
+            **({} if self.segmenter is None else {"segments": self.segmenter.to_json()}),
             **target,
         }
 
@@ -232,6 +254,7 @@ class Codec:
             Vocabulary.from_json(values["source_vocabulary"]),
             vocabulary,
             bool(values["reverse_source"]),
+            segmenter=segmenter_from_json(values["segments"]) if "segments" in values else None,
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -156,7 +156,9 @@ class Model(nn.Module):
 
     def encode(self, source: Sequences) -> Encoded:
         """The source states of a batch."""
-        return self.encoder(source.tokens, source.mask, source.positions)
+        segments = (source.segments,) if self.encoder.segmented else ()
+        encoded: Encoded = self.encoder(source.tokens, source.mask, source.positions, *segments)
+        return encoded._replace(segments=source.segments)
 
     def begin(self, source: Sequences, *, hypotheses: int = 0) -> tuple[Memory | FixedVector, State]:
         """Memory and first state; a search says over how many `hypotheses` it is: see `Decoder.begin`."""

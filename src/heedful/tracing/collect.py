@@ -9,7 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from heedful.attention import Memory, MultiHead, normalisers, scopes, scores
+from heedful.attention import Attention, Memory, MultiHead, normalisers, scopes, scores
+from heedful.attention.memory import Parts
 from heedful.data.batches import Example, Sequences, collate
 from heedful.data.codec import Encoded as Source
 from heedful.data.vocabulary import Vocabulary
@@ -48,6 +49,8 @@ def parts_of(model: Model) -> dict[str, Any]:
             "temperature": attention.normaliser.temperature,
             "heads": attention.heads,
         }
+        if attention.scope.segmented:
+            parts["segment_score"] = registered_name(scores, attention.scope.score)
         if hasattr(attention.scope, "window"):
             parts["window"] = attention.scope.window
     return parts
@@ -90,8 +93,8 @@ def _source(model: Model, source: Sequences) -> tuple[Encoded, Tensors]:
     encoded = model.encode(source)
     inputs = encoder.embedding(source.tokens)
     values = {"source symbols": source.tokens[0], "places": source.positions[0], "source embeddings": inputs[0]}
-    if not encoded.last:
-        return encoded, values | {"source states": encoded.values[0]}
+    if parts_of(model)["encoder"] != "recurrent":
+        return encoded, values | {"source states": encoded.values[0]} | _last(model, encoded)
     for layer in range(1, encoder.layers + 1):
         end = _end(layer, encoder.layers)
         if layer == encoder.layers:
@@ -175,7 +178,8 @@ def _asked(model: Model, memory: Memory, query: Tensor, state: State, steps: Ste
         values["keys"] = memory.keys[0]
     if attention.score.query_weight() is not None:
         values["query"] = queries[0, 0]
-    mask, scores, shares, prior = attention.explain(query, memory, steps=state.step, carry=state.carry)
+    parts = attention.explain(query, memory, steps=state.step, carry=state.carry)
+    mask, scores, shares, prior, _ = parts
     name = registered_name(scopes, attention.scope)
     if name == "local_m":
         values["centre"] = state.step[0, 0] + 1
@@ -184,7 +188,9 @@ def _asked(model: Model, memory: Memory, query: Tensor, state: State, steps: Ste
         share = torch.sigmoid(torch.tanh(scope.query_projection(query)) @ scope.v)
         values["centre"] = memory.lengths[0] * share[0, 0]
     values["scores"] = scores[0, 0]
-    if name != "global" or attention.score.reach(memory) is not None:
+    if parts.groups is not None:
+        values |= _rated_segments(attention, memory, query, parts)
+    if name not in ("global", "hierarchical") or attention.score.reach(memory) is not None:
         values["window"] = mask[0, 0]
     if prior is not None:
         values |= {"weights before the prior": shares[0, 0], "prior": prior[0, 0]}
@@ -195,13 +201,33 @@ def _asked_in_heads(attention: MultiHead, memory: Memory, query: Tensor, state: 
     """The same of each head, a row each."""
     assert steps.weights is not None
     parts = attention.explain(query, memory, steps=state.step, carry=state.carry)
-    mask, scores, shares, prior = (None if part is None else part[0, :, 0] for part in parts)
+    mask, scores, shares, prior = (None if part is None else part[0, :, 0] for part in parts[:4])
     assert shares is not None
     values: dict[str, Tensor | None] = {"scores of heads": scores, "window of heads": mask}
     if prior is not None:
         values |= {"weights of heads before the prior": shares, "prior of heads": prior}
     values |= {"weights of heads": shares if prior is None else shares * prior, "weights": steps.weights[0, 0]}
     return {name: value for name, value in values.items() if value is not None}
+
+
+def _rated_segments(attention: Attention, memory: Memory, query: Tensor, parts: Parts) -> Tensors:
+    """Segments, from their states to their weights, and the words' weights within them."""
+    assert parts.groups is not None
+    assert memory.segments is not None
+    score: Any = attention.scope.score
+    of, columns = memory.segments.memory, parts.groups.columns[0]
+    numbers = torch.zeros_like(memory.positions[0])
+    for number, own in enumerate(columns, start=1):
+        numbers[own[own >= 0]] = number
+    values = {"segments": numbers, "segment states": of.values[0]}
+    if of.keys is not of.values:
+        values["segment keys"] = of.keys[0]
+    if score.query_weight() is not None:
+        values["segment query"] = score.queries(query)[0, 0]
+    mask = parts.mask[0, 0]
+    there = torch.stack([mask[own[own >= 0]].any() for own in columns])
+    weights = attention.normaliser(parts.groups.scores, there)
+    return values | {"segment scores": parts.groups.scores[0, 0], "segment weights": weights[0, 0]}
 
 
 _GATES = {

@@ -11,6 +11,7 @@ from typing import Any
 
 from heedful.tracing.heads import heads_step, layers_step
 from heedful.tracing.recurrence import CELL_SOURCE, reading, recurrent_step
+from heedful.tracing.segments import encoder_of_segments, segments_step
 from heedful.tracing.words import (
     ATTENTION,
     BAHDANAU,
@@ -36,6 +37,7 @@ def descriptions(parts: Mapping[str, Any]) -> dict[str, Description]:
         **_source(parts, letters),
         **_before(parts, letters),
         **(_attention(parts, letters) if "score" in parts else _fixed()),
+        **(segments_step(parts, letters, *_normaliser(parts, letters)) if "segment_score" in parts else {}),
         **(recurrent_step(parts, letters) if "start" in parts else layers_step(parts)),
         **_output(parts, letters),
     }
@@ -59,6 +61,8 @@ def _source(parts: Mapping[str, Any], letters: Letters) -> dict[str, Description
 
 def _other(parts: Mapping[str, Any], letters: Letters) -> dict[str, Description]:
     """An encoder that there are no equations for."""
+    if parts["encoder"] == "hierarchical":
+        return encoder_of_segments(parts, letters)
     what = {"self_attention": "layers of self-attention and feed-forward over E x and positions"}
     equation, h = what.get(parts["encoder"], f"encoder {parts['encoder']!r}"), f"{letters.h}_{letters.j}"
     source = f"{VASWANI}, section 3.1" if parts["encoder"] in what else ""
@@ -185,7 +189,7 @@ def _window(parts: Mapping[str, Any]) -> str:
     said = []
     if parts["scope"] == "causal":
         said.append("1 for words with place <= t")
-    elif parts["scope"] != "global":
+    elif parts["scope"] not in ("global", "hierarchical"):
         said.append(f"1 for words with |place - p_t| <= D = {parts.get('window')}")
     if parts["score"] == "location":
         said.append("1 for words that W_a has a row for")
@@ -203,7 +207,11 @@ def _normaliser(parts: Mapping[str, Any], letters: Letters) -> tuple[str, str]:
         "entmax15": (f"max(0, {e} / 2 - tau)^2, tau such that they sum to 1", "Peters et al. 2019"),
     }
     formula, source = formulas.get(name, (f"normaliser {name!r} of {e}", ""))
-    where = "" if parts["scope"] == "global" and parts["score"] != "location" else ", inside of the window, 0 outside"
+    where = (
+        ""
+        if parts["scope"] in ("global", "hierarchical") and parts["score"] != "location"
+        else ", inside of the window, 0 outside"
+    )
     return f"{a} = {formula}{where}" if parts["scope"] != "local_p" else f"{formula}{where}", source
 
 

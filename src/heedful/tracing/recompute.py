@@ -22,6 +22,7 @@ from heedful.tracing.formulas import (
     under,
     weights_of_heads,
 )
+from heedful.tracing.rated import score_of, segments_of
 
 Values = Mapping[str, Array]
 Parts = Mapping[str, Any]
@@ -168,10 +169,12 @@ def _attention(parts: Parts, values: Values, weights: Values) -> dict[str, Array
     asks = {"early": f"previous state{end}", "transformer": "asking state"}
     s = values[asks.get(parts["fusion"], f"new state{end}")]
     h, places = values["source states"], values["places"]
-    found = _score(parts, s, h, values, weights) | _scope(parts, s, places, values, weights)
+    found = score_of(parts, s, h, values, weights) | _scope(parts, s, places, values, weights)
     open_ = values["window"] > 0 if "window" in values else np.ones(len(h), bool)
     normalise = NORMALISERS.get(parts["normaliser"])
-    if normalise is not None:
+    if "segments" in values:
+        found |= segments_of(parts, s, h, values, weights, open_)
+    elif normalise is not None:
         alpha = np.zeros(len(h))
         if open_.any():
             alpha[open_] = normalise(values["scores"][open_] / parts["temperature"])
@@ -184,37 +187,12 @@ def _attention(parts: Parts, values: Values, weights: Values) -> dict[str, Array
     return found
 
 
-def _score(parts: Parts, s: Array, h: Array, values: Values, weights: Values) -> dict[str, Array]:
-    W_a, U_a, v_a, b_a = (weights.get(name) for name in ("W_a", "U_a", "v_a", "b_a"))
-    score = parts["score"]
-    if score == "dot":
-        return {"scores": np.array([s @ h_j for h_j in h])}
-    if score == "scaled_dot":
-        return {"scores": np.array([s @ h_j / len(s) ** 0.5 for h_j in h])}
-    if score == "general" and W_a is not None:
-        return {"keys": h @ W_a.T, "scores": np.array([s @ key for key in values["keys"]])}
-    if score == "concat" and W_a is not None:  # v_a . tanh(W_a [s; h_j]): the columns of W_a for s, those for h_j
-        W_a, U_a = W_a[:, : len(s)], W_a[:, len(s) :]
-    if score in ("additive", "concat") and W_a is not None and U_a is not None and v_a is not None:
-        scores = np.array([v_a @ np.tanh(values["query"] + key) for key in values["keys"]])
-        return {
-            "query": W_a @ s,
-            "keys": np.array([U_a @ h_j + (0 if b_a is None else b_a) for h_j in h]),
-            "scores": scores,
-        }
-    if score == "location" and W_a is not None:  # row p of W_a s is for the word at place p
-        rated = values["query"]
-        rows = np.clip(values["places"].astype(int), 1, len(rated)) - 1
-        return {"query": W_a @ s, "scores": np.array([rated[row] for row in rows])}
-    return {}
-
-
 def _scope(parts: Parts, s: Array, places: Array, values: Values, weights: Values) -> dict[str, Array]:
     """The centre p_t, who may answer, and the Gaussian prior of local_p."""
     scope, found = parts["scope"], {}
     words = places > 0
     reach = words & (places <= len(weights["W_a"])) if parts["score"] == "location" else np.ones(len(places), bool)
-    if scope == "global":
+    if scope in ("global", "hierarchical"):
         return {"window": reach.astype(float)}
     if scope == "causal":
         return {"window": (reach & words & (places <= parts["step"])).astype(float)}

@@ -159,6 +159,7 @@ def make_codec(pairs: Sequence[Pair], data: DataRecipe) -> Codec:
         target_max_size=data.target_max_size,
         reverse_source=data.reverse_source,
         source_features=None if data.source_features is None else data.source_features.model_dump(),
+        segments=None if data.segments is None else spec(data.segments),
     )
 
 
