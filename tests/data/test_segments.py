@@ -13,9 +13,9 @@ TEXT = "It rained. Did it? !\n Yes ...\n\nno"
 PAIRS = [Pair(TEXT, "x", ("t",), 1)]
 
 
-def cut(way: str, tokens: str, text: str = TEXT, **options) -> list[str]:
+def cut(way: str, by: str, text: str = TEXT, **options) -> list[str]:
     """What each segment holds, side by side."""
-    tokeniser = make_tokeniser(tokens, {"vocabulary_size": 270} if tokens == "bpe" else {})
+    tokeniser = make_tokeniser(by, {"vocabulary_size": 270} if by == "bpe" else {})
     tokeniser.train([TEXT])
     pieces = tokeniser.split(text)
     numbers = make_segmenter(way, options).cut(text, tokeniser, pieces)
@@ -24,7 +24,7 @@ def cut(way: str, tokens: str, text: str = TEXT, **options) -> list[str]:
     found = [[label for label, own in zip(labels, numbers, strict=True) if own == n] for n in sorted(set(numbers))]
     assert numbers == sorted(numbers)
     assert set(numbers) == set(range(1, len(found) + 1))
-    return [(" " if tokens == "whitespace" else "").join(part) for part in found]
+    return [(" " if by == "whitespace" else "").join(part) for part in found]
 
 
 @pytest.mark.parametrize("tokens", ["characters", "graphemes", "bpe"])
@@ -65,7 +65,11 @@ def test_every_way_is_kept_in_the_codec_and_cuts_nothing_into_nothing(way):
     codec = Codec.build(PAIRS, source_tokens=("whitespace", {}), segments=(way, {}))
     again = Codec.from_json(codec.to_json())
     assert again.segmenter is not None
-    assert again.segmenter.to_json() == codec.segmenter.to_json() == segmenter_from_json(codec.to_json()["segments"]).to_json()
+    assert (
+        again.segmenter.to_json()
+        == codec.segmenter.to_json()
+        == segmenter_from_json(codec.to_json()["segments"]).to_json()
+    )
     assert again.encode_source(TEXT, ["t"]).segments == codec.encode_source(TEXT, ["t"]).segments
     assert codec.encode_source("", ["t"]).segments == [0, 0]
     assert "segments" not in Codec.build(PAIRS).to_json()

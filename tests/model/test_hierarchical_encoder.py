@@ -78,5 +78,5 @@ def test_what_needs_segments_is_refused_without(model, part):
     recipe = {"model": {**model, "encoder_size": 8, "decoder_size": 8}, "train": {"updates": 1}}
     pairs = [Pair("a. b.", "c", (), 1)]
     with pytest.raises(RecipeError, match=f"{part} 'hierarchical' needs data.segments: say how sources are cut"):
-        make_model(parse(recipe), Codec.build(pairs))
-    make_model(parse({**recipe, "data": {"segments": "marks"}}), Codec.build(pairs, segments=("marks", {})))
+        make_model(parse(recipe, "mine"), Codec.build(pairs))
+    make_model(parse({**recipe, "data": {"segments": "marks"}}, "mine"), Codec.build(pairs, segments=("marks", {})))

@@ -47,7 +47,7 @@ def test_words_keep_their_segments():
 def test_files_keep_them(tmp_path):
     mixed = [alignment(), alignment(source_segments=None), alignment(source_segments=[0] * 6)]
     for name in ("all.jsonl", "all.npz"):
-        save_alignments(tmp_path / name, mixed)
+        save_alignments(mixed, tmp_path / name)
         assert load_alignments(tmp_path / name) == mixed
     assert "source_segments" not in mixed[1].to_json()
     assert Alignment.from_json(mixed[0].to_json()) == mixed[0]
