@@ -33,9 +33,9 @@ def test_a_source_that_was_read_reversed_has_its_segments_as_written():
         WEIGHTS[:, order],
         source_positions=[0, 4, 3, 2, 1, 0],
         target_end=True,
-        source_segments=[0, 1, 1, 2, 2, 0],
+        source_segments=[0, 1, 1, 1, 2, 0],
     )
-    assert read == alignment()
+    assert read == alignment(source_segments=(0, 1, 2, 2, 2, 0))
 
 
 def test_words_keep_their_segments():

@@ -63,8 +63,9 @@ def test_padding_and_other_sentences_change_nothing():
     assert not found.values[~MASK].isnan().any()
 
 
-def test_a_source_of_nothing_is_finite_and_no_segments_are_one():
-    encoder = new()
+@pytest.mark.parametrize("cell", cells.names())
+def test_a_source_of_nothing_is_finite_and_no_segments_are_one(cell):
+    encoder = new(cell)
     nothing = encoder(TOKENS, torch.zeros_like(MASK), PLACES, SEGMENTS)
     assert nothing.values.isfinite().all()
     assert nothing.last[0].hidden.isfinite().all()

@@ -80,8 +80,7 @@ class HierarchicalEncoder(Encoder):
         batch, size = vectors.shape[:2]
         there = columns >= 0
         rows = torch.arange(batch, device=columns.device)[:, None, None].expand_as(columns)
-        kept = there.any(-1)  # no sentence of nothing, but for the first
-        kept[:, 0] = True
+        kept = there.any(-1)  # no sentence of nothing
         at, index, mask = rows[kept], columns[kept].clamp(min=0), there[kept]
         read = self.words(vectors[at, index], mask, index).values
         flat = (at * size + index)[mask]
