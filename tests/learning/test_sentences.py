@@ -78,7 +78,6 @@ def learned(*, most, keys, updates, batch, decoder_size):
 
 def test_it_finds_the_sentence_among_six():
     shares, exact = learned(most=6, keys=7, updates=350, batch=32, decoder_size=64)
-    print(shares.mean(), exact)
     assert shares.mean() >= 0.9
     assert exact >= 0.9
 
@@ -86,6 +85,5 @@ def test_it_finds_the_sentence_among_six():
 @pytest.mark.slow
 def test_it_finds_the_sentence_among_fifty():
     shares, exact = learned(most=50, keys=61, updates=1200, batch=20, decoder_size=128)
-    print(shares.mean(), exact)
     assert shares.mean() >= 0.9
     assert exact >= 0.9
