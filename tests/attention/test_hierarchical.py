@@ -5,13 +5,13 @@ import math
 import pytest
 import torch
 
-from heedful.attention import Attention, Dot, General, Hierarchical, Normaliser, normalisers, scopes
+from heedful.attention import Attention, Dot, General, Hierarchical, MultiHead, Normaliser, normalisers, scopes
 from heedful.attention.interventions import ArgMax, Observed, Shuffled, Uniform
 from heedful.attention.scores import scores
 from heedful.attention.segments import columns_of, numbered
 from heedful.errors import RecipeError, SizeError
 
-from .cases import Q, T, V, make, normal
+from .cases import Q, T, V, draw, make, normal
 
 SEGMENTS = torch.tensor([[1, 1, 1, 2, 2, 3, 3, 3, 3, 5, 0], [2, 2, 1, 1, 1, 0, 0, 0, 0, 0, 0]])
 MASK = torch.tensor([[True] * 11, [True] * 6 + [False] * 5])
@@ -177,3 +177,18 @@ def test_what_does_not_go_together():
         Hierarchical(Q, V, score="genral")
     with pytest.raises(SizeError, match=r"segments must be \(2, 11\), got \(2, 10\)"):
         make("general").prepare(normal(2, 11, V), segments=SEGMENTS[:, :10])
+
+
+def test_every_head_has_segments_of_its_own_values():
+    core = draw(Attention(General(3, 3), scope=Hierarchical(3, 3)))
+    several = draw(MultiHead(core, query_size=Q, value_size=V, heads=2), seed=5)
+    query, values = normal(2, T, Q, seed=3), normal(2, 11, V)
+    found = several(query, several.prepare(values, MASK, segments=SEGMENTS)).weights
+    mean = torch.zeros_like(found)
+    for head in (slice(0, 3), slice(3, 6)):
+        q, k, v = (
+            part.weight[head] for part in (several.query_projection, several.key_projection, several.value_projection)
+        )
+        memory = core.prepare(values @ v.T, MASK, segments=SEGMENTS, keys=values @ k.T)
+        mean = mean + core(query @ q.T, memory).weights / 2
+    torch.testing.assert_close(found, mean, rtol=0, atol=1e-12)

@@ -81,3 +81,9 @@ def test_what_needs_segments_is_refused_without(model, part):
     with pytest.raises(RecipeError, match=f"{part} 'hierarchical' needs data.segments: say how sources are cut"):
         make_model(parse(recipe, "mine"), Codec.build(pairs))
     make_model(parse({**recipe, "data": {"segments": "marks"}}, "mine"), Codec.build(pairs, segments=("marks", {})))
+
+
+def test_features_are_not_cut():
+    data = {"source_features": "array", "segments": "marks"}
+    with pytest.raises(RecipeError, match=r"data\.segments are of no use with data\.source_features"):
+        parse({"data": data, "train": {"updates": 1}}, "mine")

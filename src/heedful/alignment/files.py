@@ -208,7 +208,7 @@ def _alignments(arrays: dict[str, np.ndarray]) -> list[Alignment]:
 
 def _spans(arrays: dict[str, np.ndarray], columns: Sequence[int]) -> list[Any]:
     """The source spans of each alignment, None where it has none."""
-    if not set(_LATER_KINDS) <= set(arrays):
+    if not {"spanned", "source_spans"} <= set(arrays):
         return [None] * len(columns)
     spanned = [bool(has) for (has,) in _cut(arrays["spanned"], [1] * len(columns), "spanned")]
     sizes = [2 * count if has else 0 for has, count in zip(spanned, columns, strict=True)]
