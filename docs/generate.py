@@ -17,7 +17,7 @@ from typing import Any
 
 from heedful.attention import normalisers, scopes, scores
 from heedful.cli.commands import app
-from heedful.data import readers, tokenisers
+from heedful.data import readers, segmenters, tokenisers
 from heedful.model import build, cells, encoders, fronts, fusions, readouts, starts
 from heedful.model.initialise import initialisations
 from heedful.options import option_types
@@ -76,6 +76,7 @@ AXES = (
     ("Cells", "model.cell", cells, ("input_size", "hidden_size")),
     ("Starts", "model.start", starts, (*_LAYERS, "encoder")),
     ("Readouts", "model.readout", readouts, ("fusion", "embedding_size", "hidden_size")),
+    ("Segments", "data.segments", segmenters, ()),
     ("Fronts", "model.front", fronts, ("features_size", "embedding_size")),
     ("Readers of features", "data.source_features", readers, ()),
     ("Tokenisers", "data.source_tokens, data.second_source_tokens, data.target_tokens", tokenisers, ()),
@@ -145,6 +146,7 @@ MEANINGS: dict[str, str] = {
     "data.source_max_size": "how many source tokens to keep, the most frequent; tags are not counted",
     "data.target_max_size": "how many target tokens to keep",
     "data.reverse_source": "the model reads the source from its end; what is shown keeps the original order",
+    "data.segments": "how sources are cut into segments, for parts that look at these: line, marks or length",
     "data.max_length": "training pairs with more tokens on either side are left out, and counted",
     "data.dev_share": "share of the distinct sources that is held out where no development file is given",
     "train.epochs": "budget: passes over the training data",

@@ -32,7 +32,10 @@ SETTINGS = PredictRecipe(max_length=11)
 def codec_of(*, source: str = SOURCE, target: str = TARGET, **options: Any) -> Codec:
     """Letters to letters, each a token."""
     return Codec.build(
-        [Pair(source, target, (), 1)], target_tokens=options.pop("target_tokens", ("characters", {})), **options
+        [Pair(source, target, (), 1)],
+        target_tokens=options.pop("target_tokens", ("characters", {})),
+        segments=("length", {"tokens": 3}),
+        **options,
     )
 
 

@@ -184,8 +184,9 @@ def test_only_content_based_parts_follow_a_permutation_of_the_source(combination
     assert attention.content_based == all(registry[name].content_based for registry, name in parts)
     order = torch.tensor([4, 9, 1, 0, 7, 10, 2, 5, 8, 3, 6])
     values, query = normal(B, S, value_size(combination[0])), normal(B, T, Q)
-    before = attention(query, attention.prepare(values))
-    after = attention(query, attention.prepare(values[:, order]))
+    segments = (1 + torch.arange(S) // 3).expand(B, S)  # of the places, whatever stands there
+    before = attention(query, attention.prepare(values, segments=segments))
+    after = attention(query, attention.prepare(values[:, order], segments=segments))
     follows = [
         torch.allclose(after.weights, before.weights[..., order], rtol=0, atol=1e-12),
         torch.allclose(after.context, before.context, rtol=0, atol=1e-12),
@@ -293,9 +294,11 @@ def test_attention_imports_nothing_of_ours_but_errors_and_registry():
         f"heedful.attention.{name}"
         for name in (
             "additive",
+            "asked",
             "attention",
             "coverage",
             "factor",
+            "hierarchical",
             "linear",
             "memory",
             "monotonic",
@@ -306,6 +309,7 @@ def test_attention_imports_nothing_of_ours_but_errors_and_registry():
             "rows",
             "scopes",
             "scores",
+            "segments",
             "two",
             "weights",
             "windows",

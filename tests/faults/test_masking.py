@@ -54,7 +54,7 @@ def test_a_mask_of_all_is_no_mask_and_a_mask_of_one_is_that_one(combination):
     assert weights[..., 1:].eq(0).all()
     if normalisers[combination[2]].partial:
         assert ((weights[..., 0] >= 0) & (weights[..., 0] <= 1)).all()
-    elif combination[1] == "global":
+    elif combination[1] in ("global", "hierarchical"):
         assert weights[..., 0].eq(1).all()
     elif combination[1] == "local_m":  # word 1 is in the windows of words 1 to 1 + D
         assert weights[..., 0].tolist() == [[1.0] * 3 + [0.0] * (T - 3)] * 2

@@ -54,7 +54,8 @@ def test_every_parameter_of_every_attention_has_a_gradient(combination):
     attention = make_attention(*combination)
     query, values = normal(B, T, Q).requires_grad_(), normal(B, S, value_size(combination[0]), seed=2).requires_grad_()
     mask = torch.arange(S) < torch.tensor(LENGTHS)[:, None]
-    answer = attention(query, attention.prepare(values, mask))
+    segments = (1 + torch.arange(S) // 3).expand(B, S)
+    answer = attention(query, attention.prepare(values, mask, segments=segments))
     (answer.context * normal(*answer.context.shape, seed=3)).sum().backward()
     for name, parameter in [("query", query), ("values", values), *attention.named_parameters()]:
         assert parameter.grad is not None, name
@@ -91,13 +92,14 @@ def test_permuting_the_source_states_permutes_the_weights(fusion, options):
     _, state = model.decoder.begin(encoded)
     weights = first_weights(model, encoded, state)
     order = torch.tensor([4, 1, 6, 0, 3, 5, 2])
-    moved = encoded._replace(values=encoded.values[:, order], positions=encoded.positions[:, order])
+    moved = [part[:, order] for part in (encoded.values, encoded.positions, encoded.segments)]
+    moved = encoded._replace(**dict(zip(("values", "positions", "segments"), moved, strict=True)))
     close(first_weights(model, moved, state), weights[..., order])
     assert (weights.amax(-1) > weights.amin(-1)).any() or model.decoder.fusion.attention.normaliser.partial
     states_alone = first_weights(model, encoded._replace(values=encoded.values[:, order]), state)
     if model.decoder.fusion.attention.content_based:
         close(states_alone, weights[..., order])
-    elif name_of({"score": options["score"]}) == "location":
+    elif name_of({"score": options["score"]}) == "location" and not model.decoder.fusion.attention.scope.segmented:
         close(states_alone, weights)
 
 

@@ -47,8 +47,8 @@ def test_huge_scores(options):
     """A million times as large (ten thousand leaves near ties): weights and gradients are finite, the best gets all."""
     model, batch = make(fusion="early", **options).float(), random_batch((5, 2, 7), (3, 6, 4))
     attention = model.decoder.fusion.attention
-    score = attention.score.forward
-    attention.score.forward = lambda queries, memory: 1e6 * score(queries, memory)
+    for part in (attention.score, *([attention.scope.score] if attention.scope.segmented else [])):
+        part.forward = lambda queries, memory, score=part.forward: 1e6 * score(queries, memory)
     _, weights = model.force(batch)
     assert weights.isfinite().all()
     if "local_p" not in name_of(options):

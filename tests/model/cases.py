@@ -15,6 +15,7 @@ from heedful.data.batches import Batch, Sequences
 from heedful.data.vocabulary import Vocabulary
 from heedful.model import Model, Steps, build, fusions
 from heedful.registry import Registry
+from heedful.tensors import map_tensors
 
 CELLS = ("gru", "lstm", "paper_gru")
 
@@ -135,7 +136,8 @@ def sequences(rows: Sequence[Sequence[int]], *, positions: bool = False, extra: 
         mask[index, : len(row)] = True
         words = [place + 1 if word != Vocabulary.END else 0 for place, word in enumerate(row)]
         places[index, : len(row)] = torch.tensor(words)
-    return Sequences(tokens, mask, places if positions else torch.zeros_like(places))
+    segments = (places + 2) // 3  # words in threes
+    return Sequences(tokens, mask, places, segments) if positions else Sequences(tokens, mask, torch.zeros_like(places))
 
 
 def words(length: int, size: int, generator: torch.Generator) -> list[int]:
@@ -194,7 +196,7 @@ def one(batch: Batch, index: int) -> Batch:
     parts = []
     for part in (*batch.sources, batch.target):
         length = int(part.mask[index].sum())
-        parts.append(Sequences(*(tensor[index : index + 1, :length] for tensor in part)))
+        parts.append(map_tensors(lambda tensor, end=length: tensor[index : index + 1, :end], part))
     return Batch((parts[0],), parts[1], (index,))
 
 

@@ -57,10 +57,10 @@ def test_what_is_behind_the_end_counts_for_nothing(spec):
     front = make_front(spec)
     lengths = list(range(1, 24))
     batch = features(lengths, junk=True)
-    vectors, mask, positions = front(*batch)
-    wider = front(*features(lengths, width=41, junk=True))
+    vectors, mask, positions = front(*batch[:3])
+    wider = front(*features(lengths, width=41, junk=True)[:3])
     for row, length in enumerate(lengths):
-        alone, own, places = front(*(tensor[row : row + 1, :length] for tensor in batch))
+        alone, own, places = front(*(tensor[row : row + 1, :length] for tensor in batch[:3]))
         steps = -(-length // front.shortening)
         assert alone.shape == (1, steps, E)
         assert own.all()
@@ -83,7 +83,7 @@ def test_each_position_sees_what_it_stands_for(spec):
     reached = torch.zeros(9 * count, dtype=torch.bool)
     for seed in range(5):
         randomise(front, seed=seed)
-        vectors, *_ = front(*source)
+        vectors, *_ = front(*source[:3])
         (gradient,) = torch.autograd.grad(vectors[0, 4].sum(), source.tokens)
         reached |= gradient[0].abs().sum(-1) > 0
     own = range(4 * count, 5 * count)
@@ -111,7 +111,7 @@ def test_the_pyramid_by_hand():
 def test_lengths_are_those_that_shortened_tells(spec):
     front = make_front(spec)
     source = features([13, 1, 8])
-    _, mask, positions = front(*source)
+    _, mask, positions = front(*source[:3])
     short = shortened(source, front.shortening)
     assert torch.equal(short.mask, mask)
     assert torch.equal(short.positions, positions)
@@ -154,7 +154,7 @@ def one(batch: Batch, row: int) -> Batch:
     parts = []
     for part in (batch.sources[0], batch.target):
         length = int(part.mask[row].sum())
-        parts.append(Sequences(*(tensor[row : row + 1, :length] for tensor in part)))
+        parts.append(Sequences(*(tensor[row : row + 1, :length] for tensor in part[:3])))
     return Batch((parts[0],), parts[1], (row,))
 
 

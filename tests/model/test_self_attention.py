@@ -53,7 +53,7 @@ def test_its_layers_are_torchs(norm, layers):
     words = source.positions + (source.tokens == Vocabulary.END) * source.mask.sum(1, keepdim=True)
     x = encoder.inputs.projection(encoder.embedding(source.tokens) * math.sqrt(E)) + sinusoids(words, H)
     expected = theirs(x, src_key_padding_mask=~source.mask)
-    close(encoder(*source).values[source.mask], expected[source.mask])
+    close(encoder(*source[:3]).values[source.mask], expected[source.mask])
 
 
 def copy_attention(ours, theirs) -> None:
@@ -76,11 +76,11 @@ def copy_layer(ours, theirs, *, norms) -> None:
 @kinds
 def test_a_padded_batch_is_each_sentence_alone(norm, positions, extra):
     encoder, source = new(norm=norm, positions=positions), source_of(extra=extra)
-    encoded = encoder(*source)
+    encoded = encoder(*source[:3])
     assert encoded.values.shape == (4, 7 + extra, H)
     assert encoded.last == ()
     for row in range(4):
-        same_at(encoded, row, encoder(*alone(source, row)))
+        same_at(encoded, row, encoder(*alone(source, row)[:3]))
 
 
 @kinds
@@ -91,7 +91,7 @@ def test_masked_is_sliced(norm, positions):
     mask = source.mask.clone()
     mask[:, [2, 4]] = False
     masked = encoder(source.tokens, mask, source.positions).values
-    sliced = encoder(*(part[:, kept] for part in source)).values
+    sliced = encoder(*(part[:, kept] for part in source[:3])).values
     close(masked[:, kept], sliced)
 
 
@@ -100,15 +100,15 @@ def test_the_order_of_reading_does_not_matter(norm, positions):
     """A text that is read from its end: each word has the state that it has in order. So has the end symbol."""
     encoder, source = new(norm=norm, positions=positions), source_of((7,))
     order = [5, 4, 3, 2, 1, 0, 6]
-    turned = encoder(*(part[:, order] for part in source)).values
-    close(turned, encoder(*source).values[:, order])
+    turned = encoder(*(part[:, order] for part in source[:3])).values
+    close(turned, encoder(*source[:3]).values[:, order])
 
 
 def test_the_order_of_the_words_matters():
     encoder, source = new(), source_of((7,))
     tokens = source.tokens[:, [5, 4, 3, 2, 1, 0, 6]]
     difference = (
-        encoder(tokens, source.mask, source.positions).values - encoder(*source).values[:, [5, 4, 3, 2, 1, 0, 6]]
+        encoder(tokens, source.mask, source.positions).values - encoder(*source[:3]).values[:, [5, 4, 3, 2, 1, 0, 6]]
     )
     assert (difference.abs().amax(-1) > 1e-3).all()
 
@@ -124,8 +124,8 @@ def test_tags_do_not_move_the_words():
     )
     vectors = []
     encoder.inputs.register_forward_hook(lambda _, __, out: vectors.append(out))
-    encoder(*tagged)
-    encoder(*source)
+    encoder(*tagged[:3])
+    encoder(*source[:3])
     close(vectors[0][:, 1:], vectors[1])
 
 
@@ -134,7 +134,7 @@ def test_the_end_symbol_stands_behind_the_last_word():
     encoder = new(layers=1)
     vectors = []
     encoder.inputs.register_forward_hook(lambda _, __, out: vectors.append(out))
-    encoder(*source_of((3, 7)))
+    encoder(*source_of((3, 7))[:3])
     expected = encoder.inputs.projection(encoder.embedding.weight[Vocabulary.END] * math.sqrt(E))
     close(vectors[0][0, 2], expected + sinusoids(torch.tensor(3), H))
     close(vectors[0][1, 6], expected + sinusoids(torch.tensor(7), H))
@@ -142,10 +142,10 @@ def test_the_end_symbol_stands_behind_the_last_word():
 
 def test_what_stands_at_padding_is_never_read():
     encoder, source = new(), source_of(extra=2)
-    clean = encoder(*source)
+    clean = encoder(*source[:3])
     with torch.no_grad():
         encoder.embedding.weight[Vocabulary.PAD] = torch.nan
-    assert torch.equal(clean.values[source.mask], encoder(*source).values[source.mask])
+    assert torch.equal(clean.values[source.mask], encoder(*source[:3]).values[source.mask])
 
 
 def test_sinusoids_are_the_papers():
@@ -162,9 +162,9 @@ def test_sinusoids_are_the_papers():
 
 def test_a_place_without_a_learned_vector_is_told():
     encoder = new(positions="learned", max_positions=6)
-    assert encoder(*source_of((6,))).values.isfinite().all()
+    assert encoder(*source_of((6,))[:3]).values.isfinite().all()
     with pytest.raises(SizeError, match="learned up to 6, got a text with position 7"):
-        encoder(*source_of((7,)))
+        encoder(*source_of((7,))[:3])
 
 
 def test_options_that_make_no_sense():
@@ -201,11 +201,11 @@ def test_a_decoder_starts_at_the_mean_where_there_is_no_last_state():
 
 def test_dropout_is_on_the_inputs_and_on_what_parts_add_in_training_only():
     encoder, source = new(dropout=0.5), source_of((5, 5))
-    quiet = encoder(*source).values
-    close(encoder(*source).values, quiet)
+    quiet = encoder(*source[:3]).values
+    close(encoder(*source[:3]).values, quiet)
     dropped = []
     for module in encoder.modules():
         if isinstance(module, nn.Dropout) and module.p:
             module.register_forward_hook(lambda _, __, out: dropped.append(bool((out == 0).any())))
-    encoder.train()(*source)
+    encoder.train()(*source[:3])
     assert dropped == [True] * (1 + 2 * 2)

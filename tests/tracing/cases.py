@@ -15,11 +15,13 @@ SOURCE = Encoded(
     ids=[5, 11, 7, 23, 11, 3, 28, Vocabulary.END],
     positions=[0, 1, 2, 3, 4, 5, 6, 0],
     labels=["[tag]", "k", "n", "i", "n", "h", "t", "∎"],
+    segments=[0, 1, 1, 2, 2, 2, 3, 0],
 )
 REVERSED = Encoded(
     ids=[5, 28, 3, 11, 23, 7, 11, Vocabulary.END],
     positions=[0, 6, 5, 4, 3, 2, 1, 0],
     labels=["[tag]", "t", "h", "n", "i", "n", "k", "∎"],
+    segments=[0, 1, 2, 2, 2, 3, 3, 0],
 )
 SYMBOLS = [7, 19, 3, 22, Vocabulary.END]
 TARGET = ["N", "AY", "?", "T", "∎"]

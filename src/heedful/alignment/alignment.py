@@ -10,8 +10,9 @@ import numpy as np
 
 from heedful.alignment.checks import VERSION, Side, as_matrix, as_spans, check_parts, check_side, json_parts
 from heedful.alignment.links import Link, as_pharaoh
-from heedful.alignment.merge import Groups, grapheme_groups, label_of, merged, names_of, span_of, word_groups
+from heedful.alignment.merge import Groups, grapheme_groups, label_of, merged, names_of, spans_of, word_groups
 from heedful.alignment.rules import chosen
+from heedful.alignment.segments import as_segments, picked, renumbered
 from heedful.options import Convention, LinkRule
 
 START_LABEL = "▷"
@@ -30,12 +31,12 @@ class Alignment:
         target: T labels, one per step; the last is the end symbol's where `target_end`.
         weights: (T, S) float64, read-only, finite, none below 0. Rows need not sum to 1 (local attention).
         convention: what row t is about: ``"predicted"``, the word that step t writes, or ``"input"``,
-            the word it has just read, which is target word t - 1 (Luong, Pham and Manning 2015,
-            footnote 14: content-based scores asked by a state that has read y_{t-1}).
+            the word it has just read, which is target word t - 1 (Luong, Pham and Manning 2015, footnote 14).
         source_positions: S numbers: 1..n for words, 0 for tags and the end symbol.
         target_end: whether the last row is the step that writes the end symbol.
         source_spans: where sources are features, from where to where each column lies: seconds of sound, pixel columns
             of a picture, numbers of vectors; its label has the start, with the unit. None for texts.
+        source_segments: where there are any, S numbers: 1..n as in the text, 0 for tags and the end symbol.
 
     Raises:
         SizeError: the parts do not fit together, or a weight is not finite or below 0.
@@ -48,6 +49,7 @@ class Alignment:
     source_positions: tuple[int, ...]
     target_end: bool
     source_spans: tuple[tuple[float, float], ...] | None = None
+    source_segments: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
         weights = as_matrix(self.weights, self.source, self.target).copy()  # nobody else can change it
@@ -58,6 +60,7 @@ class Alignment:
             ("source_positions", tuple(int(position) for position in self.source_positions)),
             ("target_end", bool(self.target_end)),
             ("source_spans", as_spans(self.source_spans)),
+            ("source_segments", as_segments(self.source_segments, len(self.source))),
             ("weights", weights),
         ):
             object.__setattr__(self, name, value)
@@ -74,6 +77,7 @@ class Alignment:
         source_positions: Sequence[int] | None = None,
         target_end: bool = False,
         source_spans: Sequence[tuple[float, float]] | None = None,
+        source_segments: Sequence[int] | None = None,
     ) -> Alignment:
         """As the model made it: labels, positions and columns in the order in which the source was read.
 
@@ -92,10 +96,9 @@ class Alignment:
                 order[slot] = column
             source, positions = [source[column] for column in order], [positions[column] for column in order]
             weights = weights[:, order]
-            if source_spans is not None and len(source_spans) == len(order):
-                source_spans = [source_spans[column] for column in order]
-        spans = None if source_spans is None else tuple(source_spans)
-        return cls(tuple(source), tuple(target), weights, convention, tuple(positions), target_end, spans)
+            source_spans, source_segments = picked(source_spans, order), picked(source_segments, order)
+        parts = (None if source_spans is None else tuple(source_spans), renumbered(source_segments))
+        return cls(tuple(source), tuple(target), weights, convention, tuple(positions), target_end, *parts)
 
     def row_labels(self) -> tuple[str, ...]:
         """For each row the target word that its weights are about.
@@ -176,10 +179,9 @@ class Alignment:
         weights = np.divide(weights, sums, out=np.zeros_like(weights), where=sums > 0)
         source = tuple(self.source[column] for column in words)
         positions = tuple(self.source_positions[column] for column in words)
-        spans = None if self.source_spans is None else tuple(self.source_spans[column] for column in words)
-        return Alignment(
-            source, self.row_labels()[rows.start : rows.stop], weights, "predicted", positions, False, spans
-        )
+        spans, segments = picked(self.source_spans, words), picked(self.source_segments, words)
+        labels = self.row_labels()[rows.start : rows.stop]
+        return Alignment(source, labels, weights, "predicted", positions, False, spans, segments)
 
     def merged(
         self,
@@ -209,9 +211,8 @@ class Alignment:
             [label_of(group, words.source) for group in columns] if source_labels is None else source_labels,
             [label_of(group, words.target) for group in rows] if target_labels is None else target_labels,
             weights,
-            source_spans=None
-            if words.source_spans is None
-            else [span_of(group, words.source_spans) for group in columns],
+            source_spans=spans_of(columns, words.source_spans),
+            source_segments=picked(words.source_segments, [group[0] for group in columns]),
         )
 
     def words(
@@ -270,6 +271,7 @@ class Alignment:
             "source_positions": list(self.source_positions),
             "target_end": self.target_end,
             **({} if self.source_spans is None else {"source_spans": [list(span) for span in self.source_spans]}),
+            **({} if self.source_segments is None else {"source_segments": list(self.source_segments)}),
         }
 
     @classmethod

@@ -126,6 +126,7 @@ def json_parts(value: Any) -> dict[str, Any]:
             "source_positions": tuple(value["source_positions"]),
             "target_end": value["target_end"],
             "source_spans": as_spans(value.get("source_spans")),
+            "source_segments": value.get("source_segments"),
         }
     except KeyError as error:
         raise DataError(f"alignment as JSON: expected the key {error.args[0]!r}, got {sorted(value)}") from error

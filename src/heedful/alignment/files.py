@@ -96,7 +96,11 @@ _KINDS = {
     "input": "b",
     "target_end": "b",
 }
-_LATER_KINDS = {"spanned": "b", "source_spans": "f"}  # only where a source is no text
+_LATER_KINDS = {  # only where a source is no text, or is cut into segments; -1 for those that are not
+    "spanned": "b",
+    "source_spans": "f",
+    "source_segments": "i",
+}
 
 
 def _arrays(alignments: Sequence[Alignment]) -> dict[str, np.ndarray]:
@@ -110,6 +114,7 @@ def _arrays(alignments: Sequence[Alignment]) -> dict[str, np.ndarray]:
             [span for one in alignments for span in one.source_spans or ()], dtype=np.float64
         ).reshape(-1, 2),
     }
+    segments = [n for one in alignments for n in one.source_segments or [-1] * len(one.source)]
     return {
         "version": np.array(VERSION),
         "shapes": shapes,
@@ -120,6 +125,7 @@ def _arrays(alignments: Sequence[Alignment]) -> dict[str, np.ndarray]:
         "input": np.array([one.convention == "input" for one in alignments], dtype=bool),
         "target_end": np.array([one.target_end for one in alignments], dtype=bool),
         **(spans if spans["spanned"].any() else {}),
+        **({"source_segments": np.array(segments, dtype=np.int64)} if any(n >= 0 for n in segments) else {}),
     }
 
 
@@ -182,6 +188,7 @@ def _alignments(arrays: dict[str, np.ndarray]) -> list[Alignment]:
     sizes = [size for shape in zip(columns, rows, strict=True) for size in shape]  # source labels, then target labels
     labels = _cut(np.array(texts, dtype=object), sizes, "label_bytes")
     positions = _cut(arrays["source_positions"], columns, "source_positions")
+    segments = _cut(arrays.get("source_segments", np.full(sum(columns), -1)), columns, "source_segments")
     inputs, target_ends = (_cut(arrays[name], [1] * len(rows), name) for name in ("input", "target_end"))
     spans = _spans(arrays, columns)
     return [
@@ -193,6 +200,7 @@ def _alignments(arrays: dict[str, np.ndarray]) -> list[Alignment]:
             tuple(positions[i].tolist()),
             bool(target_ends[i][0]),
             spans[i],
+            tuple(segments[i].tolist()) if (segments[i] >= 0).all() else None,
         )
         for i in range(len(rows))
     ]
@@ -200,7 +208,7 @@ def _alignments(arrays: dict[str, np.ndarray]) -> list[Alignment]:
 
 def _spans(arrays: dict[str, np.ndarray], columns: Sequence[int]) -> list[Any]:
     """The source spans of each alignment, None where it has none."""
-    if not set(_LATER_KINDS) <= set(arrays):
+    if not {"spanned", "source_spans"} <= set(arrays):
         return [None] * len(columns)
     spanned = [bool(has) for (has,) in _cut(arrays["spanned"], [1] * len(columns), "spanned")]
     sizes = [2 * count if has else 0 for has, count in zip(spanned, columns, strict=True)]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
+from itertools import pairwise
 
 # Not "Cf": marks over Arabic and other numbers, and signs that build hieroglyphs.
 _SEEN = re.compile("[\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd\U00013430-\U0001343f]")
@@ -48,3 +50,8 @@ def _hidden(before: str, char: str, after: str) -> bool:
 def _joins(char: str) -> bool:
     """Whether it is a letter, a mark or a symbol."""
     return bool(char) and unicodedata.category(char)[0] in "LMS"
+
+
+def edges_of(segments: Sequence[int] | None) -> list[float]:
+    """Where, between columns, another segment begins: 1.5 is between the second and the third."""
+    return [place - 0.5 for place, (one, other) in enumerate(pairwise(segments or ()), start=1) if one != other]

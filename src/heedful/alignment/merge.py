@@ -66,9 +66,11 @@ def label_of(group: Sequence[int], labels: Sequence[str]) -> str:
     return text.strip() or text
 
 
-def span_of(group: Sequence[int], spans: Sequence[tuple[float, float]]) -> tuple[float, float]:
-    """From where its first column begins to where its last one ends."""
-    return min(spans[place][0] for place in group), max(spans[place][1] for place in group)
+def spans_of(groups: Groups, spans: Sequence[tuple[float, float]] | None) -> list[tuple[float, float]] | None:
+    """Of each group, from where its first column begins to where its last one ends."""
+    if spans is None:
+        return None
+    return [(min(spans[place][0] for place in group), max(spans[place][1] for place in group)) for group in groups]
 
 
 def names_of(groups: Groups | None, text: str | None) -> list[str] | None:

@@ -10,8 +10,9 @@
 
 from heedful.attention.attention import Attention
 from heedful.attention.coverage import Coverage, LocationSensitive
+from heedful.attention.hierarchical import Hierarchical
 from heedful.attention.linear import Kernel
-from heedful.attention.memory import Attended, Memory, Window
+from heedful.attention.memory import Attended, Groups, Memory, Segments, Window
 from heedful.attention.monotonic import Monotonic
 from heedful.attention.multihead import MultiHead
 from heedful.attention.normalisers import Entmax15, Normaliser, Softmax, Sparsemax, normalisers
@@ -34,6 +35,8 @@ __all__ = [
     "Factored",
     "General",
     "Global",
+    "Groups",
+    "Hierarchical",
     "Kernel",
     "LocalM",
     "LocalP",
@@ -46,6 +49,7 @@ __all__ = [
     "ScaledDot",
     "Scope",
     "Score",
+    "Segments",
     "SideBySide",
     "Softmax",
     "Sparsemax",

@@ -8,15 +8,16 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from heedful.attention.factor import Factor
+from heedful.attention.asked import Asked
 from heedful.attention.memory import Attended, Memory, Parts, Window, check_query, check_values, summed
 from heedful.attention.normalisers import Normaliser, Softmax
 from heedful.attention.products import plain_only
-from heedful.attention.reading import Reading, Whole, few, order_of, places_of, walk
+from heedful.attention.reading import Reading, Whole, order_of, places_of, walk
 from heedful.attention.scopes import Global, Scope
 from heedful.attention.scores import Score
+from heedful.attention.segments import numbered
 from heedful.attention.weights import Factored, Weights, Windowed, join_weights, positive_sum
-from heedful.errors import SizeError
+from heedful.errors import RecipeError, SizeError
 
 BLOCK = 1 << 22
 """How many numbers of keys and values windows hold at once, unless those of a single step are more."""
@@ -34,6 +35,9 @@ class Attention(nn.Module):
         normaliser: turns scores into weights; softmax by default.
         dropout: share of the weights that are zeroed in training (the others grow by 1 / (1 - dropout)) before they
             make the context; the weights that are returned are those from before.
+
+    Raises:
+        RecipeError: the scope has segments, and the normaliser remembers earlier steps.
     """
 
     heads = 1
@@ -51,6 +55,11 @@ class Attention(nn.Module):
         self.scope = scope if scope is not None else Global()
         self.normaliser = normaliser if normaliser is not None else Softmax()
         self.dropout = nn.Dropout(dropout)
+        if self.scope.segmented and self.normaliser.sequential:
+            raise RecipeError(
+                f"scope {type(self.scope).__name__} does not go with normaliser {type(self.normaliser).__name__}: "
+                "the scope has weights made within each segment, the normaliser goes over the whole source step by step"
+            )
 
     @property
     def core(self) -> Attention:
@@ -87,6 +96,7 @@ class Attention(nn.Module):
         positions: Tensor | None = None,
         *,
         keys: Tensor | None = None,
+        segments: Tensor | None = None,
     ) -> Memory:
         """All that can be computed before the first query. Call it once a sentence.
 
@@ -96,9 +106,11 @@ class Attention(nn.Module):
             positions: (B, S) int64, each word's place in its sentence from 1, 0 for what has none (the end
                 symbol, tags, padding); by default 1, 2, ... over the real positions.
             keys: (B, S, V), what queries are compared with, where that is something else than the values.
+            segments: (B, S) int64, the number of each position's segment from 1; real positions of number 0 are a
+                segment of their own, the last. By default all are one. Only a scope with segments looks at it.
 
         Raises:
-            SizeError: values are not (B, S, V) with the score's V, or a mask or positions not (B, S).
+            SizeError: values are not (B, S, V) with the score's V, or a mask, positions or segments not (B, S).
         """
         check_values(values, self.value_size)
         if mask is None:
@@ -107,8 +119,8 @@ class Attention(nn.Module):
             raise SizeError(f"a mask must be of bool, True = a real position, got {mask.dtype}")
         if positions is None:
             positions = mask.long().cumsum(1) * mask
-        for name, tensor in (("mask", mask), ("positions", positions)):
-            if tensor.shape != values.shape[:2]:
+        for name, tensor in (("mask", mask), ("positions", positions), ("segments", segments)):
+            if tensor is not None and tensor.shape != values.shape[:2]:
                 raise SizeError(f"{name} must be {tuple(values.shape[:2])}, got {tuple(tensor.shape)}")
         values = values.masked_fill(~mask.unsqueeze(-1), 0.0)
         compared = values if keys is None else keys.masked_fill(~mask.unsqueeze(-1), 0.0)
@@ -117,7 +129,8 @@ class Attention(nn.Module):
         places = places_of(positions) if self._narrow() else None
         order = order_of(mask, positions) if self.sequential else None
         sums = summed(compared, values, mask) if self._factored() else None
-        return Memory(values, compared, mask, positions, positions.amax(1), places, order, sums)
+        memory = Memory(values, compared, mask, positions, positions.amax(1), places, order, sums)
+        return self.scope.cut(memory, numbered(segments, mask)) if self.scope.segmented else memory
 
     def begin(self, memory: Memory) -> Carry | None:
         """What the first step of a loop is given as `carry`; None where no part remembers anything."""
@@ -188,9 +201,8 @@ class Attention(nn.Module):
             window = window._replace(mask=self._open(window, memory))
             context, weights, after = walk(self.score, self.normaliser, memory, queries, window, carry[2])
         else:
-            (_, _, weights, prior), after = self._parts_of(queries, memory, window, carry)  # alpha_tj
-            if prior is not None:
-                weights = weights * prior
+            parts, after = self._parts_of(queries, memory, window, carry)
+            weights = parts.shares if parts.prior is None else parts.shares * parts.prior  # alpha_tj
             context = reading.context(self._dropped(weights, memory))  # c_t
         return Attended(context, weights, self._remember(carry, weights, memory, after))
 
@@ -199,10 +211,13 @@ class Attention(nn.Module):
         _, of_score, of_normaliser = carry or (None, None, None)
         mask, after = self._open(window, memory), None
         scores = _call(self.score, queries, memory, carry=of_score)  # e_tj
-        shares = _call(self.normaliser, scores, mask, *[memory] * self.normaliser.sequential, carry=of_normaliser)
-        if self.normaliser.sequential:
-            shares, after = shares
-        return Parts(mask, scores, shares, window.prior), after
+        if window.groups is not None:
+            shares = self.normaliser.over(window.groups)(scores, mask)
+        elif self.normaliser.sequential:
+            shares, after = self.normaliser(scores, mask, memory, of_normaliser)
+        else:
+            shares = self.normaliser(scores, mask)
+        return Parts(mask, scores, shares, window.prior, window.groups), after
 
     def _open(self, window: Window, memory: Memory) -> Tensor:
         reach = self.score.reach(memory)
@@ -269,29 +284,3 @@ class Attention(nn.Module):
 def _call(part: Any, *arguments: Any, carry: Any) -> Any:
     """A part that remembers is given what it remembers."""
     return part(*arguments, carry) if part.sequential else part(*arguments)
-
-
-class Asked:
-    """A memory that a loop asks step by step: what all steps multiply by is taken once, with its gradient."""
-
-    def __init__(self, attention: Attention, memory: Memory, steps: int) -> None:
-        self.attention, self.memory, self.steps = attention, memory, steps
-        weight, batch = attention.score.query_weight(), memory.mask.shape[0]
-        self._query_factor = None if weight is None else Factor(weight, batch=batch, steps=steps)
-        self._values_factor = Factor(memory.values, batch=batch, steps=steps)
-        self._sums_factor = None if memory.sums is None else Factor(memory.sums, batch=batch, steps=steps)
-        self.at = few(memory, narrow=attention._narrow())
-
-    def queries(self, query: Tensor) -> Tensor:
-        return query if self._query_factor is None else self._query_factor(query)
-
-    def context(self, weights: Tensor) -> Tensor:
-        return self._values_factor(weights)
-
-    def sums(self, features: Tensor) -> Tensor:
-        assert self._sums_factor is not None
-        return self._sums_factor(features)
-
-    def __call__(self, query: Tensor, *, steps: Tensor, carry: Carry | None = None) -> Attended:
-        """The answers to the next queries, (B, 1, Q); `steps` and `carry` as in `Attention.forward`."""
-        return self.attention._answer(self, query, steps, carry)

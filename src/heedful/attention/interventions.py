@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from heedful.attention.memory import Groups
 from heedful.attention.normalisers import Normaliser
 
 
@@ -66,11 +67,15 @@ class Shuffled(Normaliser):
         own = self.base(scores, mask, *carried)
         if self.sequential:
             own, after = own
-            return self._shuffle(own, mask), after
-        return self._shuffle(own, mask)
+            return self._moved(own, mask), after
+        return self._moved(own, mask)
 
-    def _shuffle(self, own: Tensor, mask: Tensor) -> Tensor:
-        own = own.unflatten(0, (-1, self.heads))
+    def over(self, groups: Groups) -> Callable[[Tensor, Tensor], Tensor]:
+        base = self.base.over(groups)
+        return lambda scores, mask: self._moved(base(scores, mask), mask)
+
+    def _moved(self, weights: Tensor, mask: Tensor) -> Tensor:
+        own = weights.unflatten(0, (-1, self.heads))
         other = own[partners(len(own))].flatten(0, 1)
         kept = other * mask
         sums = kept.sum(-1, keepdim=True)
@@ -120,6 +125,16 @@ class Observed(Normaliser):
         answer = self.base(scores, mask, *carried)
         self.tell(scores, mask, answer[0] if self.sequential else answer)
         return answer
+
+    def over(self, groups: Groups) -> Callable[[Tensor, Tensor], Tensor]:
+        base = self.base.over(groups)
+
+        def told(scores: Tensor, mask: Tensor) -> Tensor:
+            weights = base(scores, mask)
+            self.tell(scores, mask, weights)
+            return weights
+
+        return told
 
     def distribute(self, scores: Tensor) -> Tensor:
         return self.base.distribute(scores)

@@ -24,6 +24,7 @@ class Memory(NamedTuple):
     # (B, S) int64, for parts that remember: the columns in the order of the sentence
     order: Tensor | None = None
     sums: Tensor | None = None  # (B, K, V + 1), for scores that are factored: sum_j k_j [h_j; 1]^T
+    segments: Segments | None = None  # for scopes with segments: see `Scope.cut`
     second: Memory | None = None  # of a second source, where two attentions ask: see `TwoAttentions`
 
     def with_values(self, values: Tensor) -> Memory:
@@ -38,6 +39,20 @@ def summed(keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
     return (keys * mask.unsqueeze(-1)).mT @ torch.cat([values, ones], dim=-1).to(keys.dtype)
 
 
+class Segments(NamedTuple):
+    """A source that is cut into G segments of at most W positions."""
+
+    memory: Memory  # of G positions, the segments themselves: their states, and what a score of segments needs of them
+    columns: Tensor  # (B, G, W) int64: the columns of each segment's positions, -1 where there are no more
+
+
+class Groups(NamedTuple):
+    """Segments that a query rates, each of which shares its weight out among its positions."""
+
+    scores: Tensor  # (B, T, G)
+    columns: Tensor  # (B, G, W), as in `Segments`
+
+
 class Window(NamedTuple):
     """Which positions may answer, and how much each answer counts before it is heard.
 
@@ -48,6 +63,7 @@ class Window(NamedTuple):
     mask: Tensor  # (B, T or 1, S) bool; with columns (B, T, W)
     prior: Tensor | None = None  # (B, T, S or W), multiplied in after normalising; None = 1 everywhere
     columns: Tensor | None = None  # (B, T, W) int64, each where `mask` is True another one of S; None = all
+    groups: Groups | None = None  # weights are those of segments times those within them; not with columns
 
     def dense(self, size: int) -> Window:
         """The same window over all `size` positions."""
@@ -70,6 +86,7 @@ class Parts(NamedTuple):
     scores: Tensor  # (B, T, S)  e_tj
     shares: Tensor  # (B, T, S), normalised, before the prior
     prior: Tensor | None  # (B, T, S)
+    groups: Groups | None = None  # the segments, whose weights are in the shares already
 
 
 class Attended(NamedTuple):

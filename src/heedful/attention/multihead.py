@@ -91,7 +91,14 @@ class MultiHead(nn.Module):
         """Whether a step's answer depends on the answers of the steps before it."""
         return self.core.sequential
 
-    def prepare(self, values: Tensor, mask: Tensor | None = None, positions: Tensor | None = None) -> Memory:
+    def prepare(
+        self,
+        values: Tensor,
+        mask: Tensor | None = None,
+        positions: Tensor | None = None,
+        *,
+        segments: Tensor | None = None,
+    ) -> Memory:
         """All that can be computed before the first query; arguments as for `Attention.prepare`.
 
         Returns:
@@ -113,6 +120,7 @@ class MultiHead(nn.Module):
             each(mask),
             each(positions),
             keys=self._split(self.key_projection(values)),
+            segments=each(segments),
         )
         return map_tensors(self._by_head, memory)
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from heedful.attention.memory import Memory
+from heedful.attention.memory import Groups, Memory
+from heedful.attention.segments import by_segments
 from heedful.errors import SizeError
 from heedful.registry import Registry
 
@@ -63,6 +66,10 @@ class Normaliser(nn.Module, ABC):
     @abstractmethod
     def distribute(self, scores: Tensor) -> Tensor:
         """Finite scores (B, T, S), the masked ones far below all others -> weights that sum to 1 over S."""
+
+    def over(self, groups: Groups) -> Callable[[Tensor, Tensor], Tensor]:
+        """What makes weights (B, T, S) of scores and a mask where a scope has segments: see `by_segments`."""
+        return partial(by_segments, self, groups)
 
     def begin(self, memory: Memory) -> Any:
         """What a part that is `sequential` knows before the first step: tensors (B, 1, ...)."""

@@ -31,10 +31,15 @@ class Scope(nn.Module, ABC):
     sequential = False  # looks at what was attended to before: `forward` has a last argument more, its carry
     windowed = False  # names the columns of its window, or may do so
     everywhere = False  # every real position may always answer, and counts alike
+    segmented = False  # its windows have groups; has a method `cut`
 
     @abstractmethod
     def forward(self, query: Tensor, memory: Memory, steps: Tensor) -> Window:
         """query (B, T, Q); steps, int64 that broadcasts to (B, T): each query's place in the target, from 0."""
+
+    def cut(self, memory: Memory, numbers: Tensor) -> Memory:
+        """`memory` with the segments that `forward` will need; `numbers` (B, S) are those of `segments.numbered`."""
+        raise NotImplementedError
 
     def begin(self, memory: Memory) -> Any:
         """What a part that is `sequential` knows before the first step: tensors (B, 1, ...)."""

@@ -60,9 +60,16 @@ class TwoAttentions(nn.Module):
         """As an attention's: of either."""
         return self.first.sequential or self.second.sequential
 
-    def prepare(self, values: Tensor, mask: Tensor | None = None, positions: Tensor | None = None) -> Memory:
-        """The first memory; `beside` puts the second into it."""
-        return self.first.prepare(values, mask, positions)
+    def prepare(
+        self,
+        values: Tensor,
+        mask: Tensor | None = None,
+        positions: Tensor | None = None,
+        *,
+        segments: Tensor | None = None,
+    ) -> Memory:
+        """The first memory, which may have segments; `beside` puts the second into it."""
+        return self.first.prepare(values, mask, positions, segments=segments)
 
     def beside(
         self, memory: Memory, values: Tensor, mask: Tensor | None = None, positions: Tensor | None = None

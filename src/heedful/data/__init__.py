@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from heedful.data.corpora import gold_alignment
     from heedful.data.features import readers
     from heedful.data.pairs import Corpus, Pair, read_pairs
+    from heedful.data.segments import segmenters
     from heedful.data.split import held_out
     from heedful.data.texts import NORMALISATIONS, normalise
     from heedful.data.tokens import Tokeniser, make_tokeniser, tokeniser_from_json, tokenisers
@@ -26,6 +27,7 @@ _HOMES = {
     "corpora": ("gold_alignment",),
     "features": ("readers",),
     "pairs": ("Corpus", "Pair", "read_pairs"),
+    "segments": ("segmenters",),
     "split": ("held_out",),
     "texts": ("NORMALISATIONS", "normalise"),
     "tokens": ("Tokeniser", "make_tokeniser", "tokeniser_from_json", "tokenisers"),
@@ -55,6 +57,7 @@ __all__ = [
     "plan",
     "read_pairs",
     "readers",
+    "segmenters",
     "shortened",
     "tokeniser_from_json",
     "tokenisers",

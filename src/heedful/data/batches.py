@@ -56,6 +56,8 @@ class Sequences(NamedTuple):
     """(B, L) bool; True = a real token."""
     positions: Tensor
     """(B, L) int64; place 1..n of each source token in the text as written, else 0. All 0 for targets."""
+    segments: Tensor | None = None
+    """(B, L) int64; number of each source token's segment, from 1 as they are read, else 0. None without segments."""
 
 
 class Batch(NamedTuple):
@@ -90,7 +92,17 @@ def collate(examples: Sequence[Example]) -> Batch:
 
 
 def _source(encoded: Sequence[Encoded]) -> Sequences:
-    return _pad([each.ids for each in encoded], [each.positions for each in encoded])
+    source = _pad([each.ids for each in encoded], [each.positions for each in encoded])
+    if any(each.segments is not None for each in encoded):
+        source = source._replace(segments=_segments(encoded, source.mask))
+    return source
+
+
+def _segments(sources: Sequence[Encoded], mask: Tensor) -> Tensor:
+    found = torch.zeros(mask.shape, dtype=torch.int64)
+    for row, source in zip(found, sources, strict=True):
+        row[: len(source.ids)] = torch.tensor(source.segments)
+    return found
 
 
 def _guide(examples: Sequence[Example], source: Sequences, target: Sequences) -> Tensor:

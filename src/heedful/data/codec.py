@@ -11,6 +11,7 @@ from typing import Any
 from heedful.data.encoded import Encoded, Grid
 from heedful.data.features import FeatureSide, NoText, make_reader
 from heedful.data.pairs import Pair
+from heedful.data.segments import Segmenter, make_segmenter, segmenter_from_json
 from heedful.data.tokens import Tokeniser, make_tokeniser, tokeniser_from_json
 from heedful.data.vocabulary import Vocabulary, tag_label
 from heedful.errors import DataError, HeedfulError, RunError
@@ -29,7 +30,8 @@ class Codec:
 
     With `reverse_source` the model reads the tokens of a source from last to first (Sutskever et al. 2014);
     tags stay in front and END stays last. A second source has a tokeniser and a vocabulary of its own. A target whose
-    tokeniser takes all of it as one token is a label: it has no END.
+    tokeniser takes all of it as one token is a label: it has no END. With a `segmenter` sources, but not second ones,
+    are cut into segments.
 
     With `source_features` sources are features, not texts: there are neither source tokens nor tags.
     """
@@ -42,6 +44,7 @@ class Codec:
     source_features: FeatureSide | None = None
     second_tokeniser: Tokeniser | None = None
     second_vocabulary: Vocabulary | None = None
+    segmenter: Segmenter | None = None
 
     @classmethod
     def build(
@@ -57,6 +60,7 @@ class Codec:
         reverse_source: bool = False,
         source_features: Mapping[str, Any] | None = None,
         second_source_tokens: tuple[str, Mapping[str, Any]] | None = None,
+        segments: tuple[str, Mapping[str, Any]] | None = None,
     ) -> Codec:
         """Train the tokenisers, each given as (name, options), on `pairs` and count the vocabularies.
 
@@ -65,9 +69,10 @@ class Codec:
         `second_source_tokens` says that there is one.
 
         Raises:
-            RecipeError: unknown tokeniser or option.
+            RecipeError: unknown tokeniser or option; `segments`, given likewise, are no way to cut a text.
             DataError: there are no pairs, or one without target.
         """
+        segmenter = None if segments is None else make_segmenter(*segments)
         if not pairs:
             raise DataError("expected at least one pair to build the vocabularies from, got none")
         second = _second_side(pairs, second_source_tokens, source_min_count, source_max_size)
@@ -98,7 +103,7 @@ class Codec:
             always=source_tokeniser.pieces(),
         )
         sides = (source_tokeniser, target_tokeniser, source_vocabulary, target_vocabulary)
-        return cls(*sides, reverse_source, None, *second)
+        return cls(*sides, reverse_source, None, *second, segmenter)
 
     @property
     def has_label(self) -> bool:
@@ -126,18 +131,31 @@ class Codec:
 
     def encode_source(self, text: str, tags: Sequence[str] = ()) -> Encoded:
         """The ids, positions and labels of a source; an unknown tag or token has the id UNKNOWN."""
-        return self._source(self.source_tokeniser, self.source_vocabulary, text, tags)
+        return self._source(self.source_tokeniser, self.source_vocabulary, text, tags, self.segmenter)
 
     def encode_second(self, text: str) -> Encoded:
         """The same of a second source, which has no tags."""
         assert self.second_tokeniser is not None
         assert self.second_vocabulary is not None
-        return self._source(self.second_tokeniser, self.second_vocabulary, text, ())
+        return self._source(self.second_tokeniser, self.second_vocabulary, text, (), None)
 
-    def _source(self, tokeniser: Tokeniser, vocabulary: Vocabulary, text: str, tags: Sequence[str]) -> Encoded:
+    def _source(
+        self,
+        tokeniser: Tokeniser,
+        vocabulary: Vocabulary,
+        text: str,
+        tags: Sequence[str],
+        segmenter: Segmenter | None,
+    ) -> Encoded:
         tokens = tokeniser.split(text)
         labels = tokeniser.labels_of(tokens)
         positions = list(range(1, len(tokens) + 1))
+        segments = None if segmenter is None else segmenter.cut(text, tokeniser, tokens)
+        if segments is not None:
+            if self.reverse_source:
+                last = max(segments, default=0)
+                segments = [1 + last - segment for segment in reversed(segments)]
+            segments = [*(0 for _ in tags), *segments, 0]
         if self.reverse_source:
             for values in (tokens, labels, positions):
                 values.reverse()
@@ -145,6 +163,7 @@ class Codec:
             ids=[*vocabulary.ids(tokens, tags), Vocabulary.END],
             positions=[*(0 for _ in tags), *positions, 0],
             labels=[*map(tag_label, tags), *labels, END_LABEL],
+            segments=segments,
         )
 
     def encode_target(self, text: str) -> list[int]:
@@ -196,6 +215,7 @@ class Codec:
             "reverse_source": self.reverse_source,
             "source_tokeniser": self.source_tokeniser.to_json(),
             "source_vocabulary": self.source_vocabulary.to_json(),
+            **({} if self.segmenter is None else {"segments": self.segmenter.to_json()}),
             **target,
             **second,
         }
@@ -223,7 +243,9 @@ class Codec:
             return cls(NoText(), target, _NO_VOCABULARY, vocabulary, False, side, *second)
         source = tokeniser_from_json(values["source_tokeniser"])
         source_vocabulary = Vocabulary.from_json(values["source_vocabulary"])
-        return cls(source, target, source_vocabulary, vocabulary, bool(values["reverse_source"]), None, *second)
+        segmenter = segmenter_from_json(values["segments"]) if "segments" in values else None
+        sides = (source, target, source_vocabulary, vocabulary)
+        return cls(*sides, bool(values["reverse_source"]), None, *second, segmenter)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the codec into the file `path` (``vocabulary.json`` of a run), in one step.

@@ -21,7 +21,8 @@ class Encoded(NamedTuple):
     """A source as the model gets it; all three have the same length.
 
     `ids` are tags, tokens, END. `positions` tell the place 1..n of each token in the text as it was written,
-    and are 0 for tags and END. `labels` are what to show.
+    and are 0 for tags and END. `labels` are what to show. `segments` are the numbers of each token's segment, from 1 as
+    they are read, and 0 for tags and END; None where texts are not cut into segments.
 
     Of a source of features `ids` is the array (S, F) float32 of normalised vectors, without an END; `positions` are
     1..S, and `grid` says where they lie, in place of labels.
@@ -31,11 +32,12 @@ class Encoded(NamedTuple):
     positions: Sequence[int]
     labels: list[str]
     grid: Grid | None = None
+    segments: list[int] | None = None
 
     def columns(self, shortening: int = 1) -> Columns:
         """What attention's columns show, where the model makes one source state of so many positions."""
         if self.grid is None:
-            return Columns(self.labels, self.positions, None)
+            return Columns(self.labels, self.positions, None, self.segments)
         step, width, unit = self.grid
         size = len(self.ids)
         firsts = range(0, size, shortening)
@@ -44,11 +46,12 @@ class Encoded(NamedTuple):
 
 
 class Columns(NamedTuple):
-    """The columns of an `Alignment`: labels, positions, and for features from where to where each lies."""
+    """The columns of an `Alignment`: labels, positions; of features where each lies, of texts the segments."""
 
     labels: Sequence[str]
     positions: Sequence[int]
     spans: list[tuple[float, float]] | None
+    segments: Sequence[int] | None = None
 
 
 def _label(start: float, unit: str) -> str:

@@ -44,7 +44,7 @@ def padding(subject: Subject) -> dict[str, float]:
 
 def _longer(example: Example) -> Example:
     """Twice the source of `example`, and some: so that all others are padded."""
-    ids, positions, labels, grid = example.source
+    ids, positions, labels, grid, segments = example.source
     if not isinstance(ids, list):
         double = np.concatenate([ids, ids, ids[:1]])
         return Example(Encoded(double, range(1, len(double) + 1), labels, grid), example.target, -1)
@@ -56,8 +56,16 @@ def _longer(example: Example) -> Example:
         [token for token, _ in (*double, end)],
         [*(0 for _ in tags), *range(1, 2 * len(words) + 1), 0],
         [label for _, label in (*double, end)],
+        segments=None if segments is None else _twice(segments, positions),
     )
     return replace(example, source=source, index=-1)
+
+
+def _twice(segments: Sequence[int], positions: Sequence[int]) -> list[int]:
+    """Those of the words again behind them, as further segments."""
+    own = [segment for segment, place in zip(segments, positions, strict=True) if place]
+    again = [segment + max(own, default=0) for segment in own]
+    return [*(0 for place in positions[:-1] if not place), *own, *again, 0]
 
 
 def _forced(subject: Subject, examples: Sequence[Example]) -> tuple[list[torch.Tensor], list[float]]:

@@ -6,6 +6,7 @@ from heedful.model.early import Early
 from heedful.model.encoder import Encoded, Encoder, Recurrent, encoders
 from heedful.model.front import Front, fronts
 from heedful.model.fusion import Fusion, NoAttention, fusions
+from heedful.model.hierarchical import HierarchicalEncoder
 from heedful.model.late import Late
 from heedful.model.model import Decoder, Loss, Model
 from heedful.model.presets import bahdanau2015, encdec2014, luong2015
@@ -26,6 +27,7 @@ __all__ = [
     "Encoder",
     "Front",
     "Fusion",
+    "HierarchicalEncoder",
     "Late",
     "Loss",
     "Maxout",

@@ -46,7 +46,7 @@ class Early(Fusion):
         self.attention = attention
 
     def prepare(self, encoded: Encoded) -> Memory:
-        return self.attention.prepare(encoded.values, encoded.mask, encoded.positions)
+        return self.attention.prepare(encoded.values, encoded.mask, encoded.positions, segments=encoded.segments)
 
     def unroll(self, embeddings: Tensor, memory: Memory | FixedVector, state: State) -> Steps:
         assert isinstance(memory, Memory)

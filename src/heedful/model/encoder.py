@@ -22,6 +22,7 @@ class Encoded(NamedTuple):
     positions: Tensor  # (B, S) int64, from 1 in the sentence's own order; 0 = has none
     # Per layer, of (B, D * H): each direction's state after its last real token; () if the encoder is not recurrent.
     last: tuple[CellState, ...]
+    segments: Tensor | None = None  # (B, S) int64, from 1 in the order in which they are read; 0 = has none
 
 
 class Encoder(nn.Module, ABC):
@@ -37,6 +38,7 @@ class Encoder(nn.Module, ABC):
 
     layers: int
     bidirectional = False
+    segmented = False  # reads segments: `forward` has a last argument more, (B, S) or None
     hidden_size: int
 
     def __init__(self, embedding: nn.Module, *, value_size: int, state: type[CellState] | None) -> None:

@@ -80,7 +80,7 @@ class Late(Fusion):
         self.gate = Linear(joint, size, bias=False) if combine == "gate" else None  # W_g
 
     def prepare(self, encoded: Encoded) -> Memory:
-        return self.attention.prepare(encoded.values, encoded.mask, encoded.positions)
+        return self.attention.prepare(encoded.values, encoded.mask, encoded.positions, segments=encoded.segments)
 
     def unroll(self, embeddings: Tensor, memory: Memory | FixedVector, state: State) -> Steps:
         if self.input_feeding:

@@ -191,7 +191,9 @@ class Model(nn.Module):
 
     def encode(self, source: Sequences) -> Encoded:
         """The source states of a batch."""
-        return self.encoder(source.tokens, source.mask, source.positions)
+        segments = (source.segments,) if self.encoder.segmented else ()
+        encoded: Encoded = self.encoder(source.tokens, source.mask, source.positions, *segments)
+        return encoded._replace(segments=source.segments)
 
     def encode_second(self, second: Sequences | None) -> Encoded | None:
         """Those of its second sources; None for a model of one source.

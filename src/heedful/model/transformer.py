@@ -86,7 +86,7 @@ class Transformer(Fusion):
         self.norm = nn.LayerNorm(hidden_size) if norm == "before" else nn.Identity()
 
     def prepare(self, encoded: Encoded) -> Memory:
-        return self.attention.prepare(encoded.values, encoded.mask, encoded.positions)
+        return self.attention.prepare(encoded.values, encoded.mask, encoded.positions, segments=encoded.segments)
 
     def initial(self, layers: LayerStates, memory: Memory | FixedVector) -> State:
         """No words so far; `layers` is empty."""

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from heedful.alignment import Alignment
-from heedful.alignment.labels import shown
+from heedful.alignment.labels import edges_of, shown
 from heedful.errors import DataError, SizeError
 from heedful.files import replace_atomically
 from heedful.plots import under
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".png", ".svg")
 _saving = threading.Lock()
-
 
 MOST_TOKENS = 1_000
 """Rows or columns of a picture in a file: of more each would be three pixels wide or fewer."""
@@ -253,6 +252,7 @@ def _paint(
     inner = {"color": colours.grid, "linewidth": 0.4, "zorder": 1}
     axes.hlines([row - 0.5 for row in range(1, rows)], -0.5, columns - 0.5, **inner)
     axes.vlines([column - 0.5 for column in range(1, columns)], -0.5, rows - 0.5, **inner)
+    axes.vlines(edges_of(alignment.source_segments), -0.5, rows - 0.5, color=colours.faint, linewidth=1.2, zorder=2)
     axes.spines[:].set(linewidth=0.6, color=colours.faint)
     _label(axes, alignment, title, families, cell, colours)
     mark(axes, alignment.peaks(), range(columns), size=72 * cell * 0.22, edge=colours.edge)

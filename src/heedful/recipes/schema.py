@@ -82,6 +82,7 @@ class DataRecipe(_Table):
     source_max_size: Annotated[PositiveInt | None, NoneIsAWord] = None
     target_max_size: Annotated[PositiveInt | None, NoneIsAWord] = None
     reverse_source: bool = False
+    segments: Annotated[PartRecipe | None, BeforeValidator(_as_table), NoneIsAWord] = None
     max_length: Annotated[PositiveInt | None, NoneIsAWord] = None
     dev_share: Share = 0.05
 
@@ -92,6 +93,8 @@ class DataRecipe(_Table):
                 raise ValueError("data.tag_columns are of no use with data.source_features: features have no tags")
             if self.reverse_source:
                 raise ValueError("data.reverse_source is of no use with data.source_features: it reverses tokens")
+            if self.segments is not None:
+                raise ValueError("data.segments are of no use with data.source_features: they are made of tokens")
         return self
 
 

@@ -56,7 +56,7 @@ def check_score(score: str | type[Score], *, options: Mapping[str, Any] | None =
     part, name = _build(scores, score, options)
     attention = drawn(Attention(part), torch.float64)
     part, data = attention.score, example(attention, torch.float64)
-    memory = attention.prepare(data.values, data.mask, data.positions)
+    memory = data.memory(attention, data.values)
     queries = part.queries(data.query)
     _demand(memory.keys.shape[:2] == (SENTENCES, WORDS), name, "keys must be (B, S, K)", memory.keys.shape)
     steps = 1 if part.sequential else STEPS
@@ -78,7 +78,7 @@ def check_scope(scope: str | type[Scope], *, options: Mapping[str, Any] | None =
     part, name = _build(scopes, scope, options)
     attention = drawn(Attention(General(QUERY_SIZE, VALUE_SIZE), scope=part), torch.float64)
     data = example(attention, torch.float64)
-    memory = attention.prepare(data.values, data.mask, data.positions)
+    memory = data.memory(attention, data.values)
     steps = 1 if attention.scope.sequential else STEPS
     carry = [attention.scope.begin(memory)] if attention.scope.sequential else []
     window = attention.scope(data.query[:, :steps], memory, torch.arange(steps)[None, :], *carry)
@@ -197,7 +197,7 @@ def _check_batch(module: AnyAttention, data: Data, name: str) -> None:
 
 
 def _check_queries(module: AnyAttention, data: Data, name: str) -> None:
-    memory = module.prepare(data.values, data.mask, data.positions)
+    memory = data.memory(module, data.values)
     together, carry = module(data.query, memory), module.begin(memory)
     for step in range(STEPS):
         steps = torch.full((SENTENCES, 1), step)
@@ -222,19 +222,18 @@ def _check_order(module: AnyAttention, data: Data, name: str) -> None:
 def _check_inputs(module: AnyAttention, data: Data, name: str) -> None:
     kept = [part.clone() for part in data]
     with torch.no_grad():
-        module(data.query, module.prepare(data.values, data.mask, data.positions))
+        module(data.query, data.memory(module, data.values))
     _demand(all(map(torch.equal, data, kept)), name, "no input may be written to")
 
 
 def _answer(module: AnyAttention, data: Data) -> tuple[Answer, dict[str, Tensor]]:
     """What attention answers, and a loss's gradients of query, values and every parameter."""
     query, values = data.query.detach().requires_grad_(), data.values.detach().requires_grad_()
-    answer = module(query, module.prepare(values, data.mask, data.positions))
-    weights = answer.weights
-    loss = (answer.context * data.context_share).sum() + (weights * data.weights_share).sum()
+    answer = module(query, data.memory(module, values))
+    loss = (answer.context * data.context_share).sum() + (answer.weights * data.weights_share).sum()
     wanted = {"query": query, "values": values, **dict(module.named_parameters())}
     found = torch.autograd.grad(loss, list(wanted.values()), allow_unused=True, materialize_grads=True)
-    return Answer(answer.context.detach(), weights.detach()), dict(zip(wanted, found, strict=True))
+    return Answer(answer.context.detach(), answer.weights.detach()), dict(zip(wanted, found, strict=True))
 
 
 def _build(registry: Registry[Part], part: str | type[Part], options: Mapping[str, Any] | None) -> tuple[Part, str]:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from heedful.attention import Attention, MultiHead
+from heedful.attention import Attention, Memory, MultiHead
 
 AnyAttention = Attention | MultiHead
 
@@ -32,20 +32,23 @@ class Data(NamedTuple):
     values: Tensor  # (B, S, V)
     mask: Tensor  # (B, S)
     positions: Tensor  # (B, S)
+    segments: Tensor  # (B, S)  the words in threes, for scopes with segments
     context_share: Tensor  # (B, T, V)  what the loss makes of the context
     weights_share: Tensor  # (B, T, S)  and of the weights
 
     def pick(self, columns: Sequence[int]) -> Data:
         """Only these source positions, in this order."""
-        query, values, mask, positions, context_share, weights_share = self
-        source = (values[:, columns], mask[:, columns], positions[:, columns])
-        return Data(query, *source, context_share, weights_share[..., columns])
+        source = [part[:, columns] for part in (self.values, self.mask, self.positions, self.segments)]
+        return Data(self.query, *source, self.context_share, self.weights_share[..., columns])
 
     def hide(self, columns: Sequence[int]) -> Data:
         """Mask these source positions; what stands there is not a number."""
         values, mask, positions = self.values.clone(), self.mask.clone(), self.positions.clone()
         values[:, columns], mask[:, columns], positions[:, columns] = torch.nan, False, 0
         return self._replace(values=values, mask=mask, positions=positions)
+
+    def memory(self, module: AnyAttention, values: Tensor) -> Memory:
+        return module.prepare(values, self.mask, self.positions, segments=self.segments)
 
 
 def example(module: AnyAttention, dtype: torch.dtype) -> Data:
@@ -56,7 +59,7 @@ def example(module: AnyAttention, dtype: torch.dtype) -> Data:
     lengths = torch.tensor(LENGTHS)[:, None]
     mask = torch.arange(WORDS) < lengths
     positions = (lengths - 1 - torch.arange(WORDS)).clamp(min=0)
-    return Data(query, values, mask, positions, context_share, weights_share)
+    return Data(query, values, mask, positions, (positions + 2) // 3, context_share, weights_share)
 
 
 def drawn(attention: AnyAttention, dtype: torch.dtype) -> AnyAttention:

@@ -10,12 +10,6 @@ import torch
 from torch import Tensor
 
 from heedful.attention import (
-    Attention,
-    Coverage,
-    LocationSensitive,
-    Memory,
-    Monotonic,
-    MultiHead,
     normalisers,
     scopes,
     scores,
@@ -24,9 +18,8 @@ from heedful.data.batches import Example, Sequences, collate
 from heedful.data.codec import Encoded as Source
 from heedful.data.vocabulary import Vocabulary
 from heedful.model import Encoded, Model, State, Steps, cells, encoders, fusions, readouts, starts
+from heedful.tracing.attended import Tensors, attended
 from heedful.tracing.weights import registered_name
-
-Tensors = dict[str, Tensor]
 
 
 def parts_of(model: Model) -> dict[str, Any]:
@@ -63,6 +56,8 @@ def parts_of(model: Model) -> dict[str, Any]:
         parts |= {name: getattr(part, name) for part, name in settings if hasattr(part, name)}
         if hasattr(attention.score, "weights"):
             parts["looks_at"] = attention.score.weights
+        if attention.scope.segmented:
+            parts["segment_score"] = registered_name(scores, attention.scope.score)
     return parts
 
 
@@ -103,8 +98,8 @@ def _source(model: Model, source: Sequences) -> tuple[Encoded, Tensors]:
     encoded = model.encode(source)
     inputs = encoder.embedding(source.tokens)
     values = {"source symbols": source.tokens[0], "places": source.positions[0], "source embeddings": inputs[0]}
-    if not encoded.last:
-        return encoded, values | {"source states": encoded.values[0]}
+    if parts_of(model)["encoder"] != "recurrent":
+        return encoded, values | {"source states": encoded.values[0]} | _last(model, encoded)
     for layer in range(1, encoder.layers + 1):
         end = _end(layer, encoder.layers)
         if layer == encoder.layers:
@@ -155,7 +150,7 @@ def _step(model: Model, tokens: Tensor, memory: Any, state: State) -> tuple[Tens
     late = steps.attentional is not None
     query = steps.states if late else steps.before
     assert query is not None
-    asked = {} if model.attention is None else _asked(model, memory, query, state, steps)
+    asked = {} if model.attention is None else attended(model, memory, query, state, steps)
     if steps.contexts.shape[-1]:
         asked["context"] = steps.contexts[0, 0]
     read = steps.contexts if not late else state.fed  # what the first layer reads beside E y_{t-1}
@@ -171,71 +166,12 @@ def _unrecurrent(model: Model, memory: Any, state: State, steps: Steps) -> Tenso
     """What asks the source, its answer, and what is known then."""
     fusion: Any = model.decoder.fusion
     query, layers = fusion.query(steps.embeddings, state), len(fusion.blocks)
-    asked = {"asking state": query[0, 0], **_asked(model, memory, query, state, steps), "context": steps.contexts[0, 0]}
+    asked = {
+        "asking state": query[0, 0],
+        **attended(model, memory, query, state, steps),
+        "context": steps.contexts[0, 0],
+    }
     return {**asked, "new state" + _end(layers, layers): steps.states[0, 0]}
-
-
-def _asked(model: Model, memory: Memory, query: Tensor, state: State, steps: Steps) -> Tensors:
-    """Attention, from the query to the weights."""
-    attention = model.attention
-    assert attention is not None
-    assert steps.weights is not None
-    if isinstance(attention, MultiHead):
-        return _asked_in_heads(attention, memory, query, state, steps)
-    values: Tensors = {}
-    queries = attention.score.queries(query)
-    if memory.keys is not memory.values:
-        values["keys"] = memory.keys[0]
-    if attention.score.query_weight() is not None:
-        values["query"] = queries[0, 0]
-    values |= {} if state.carry is None else _remembered(attention, memory, state.carry)
-    mask, scores, shares, prior = attention.explain(query, memory, steps=state.step, carry=state.carry)
-    name = registered_name(scopes, attention.scope)
-    if name == "local_m":
-        values["centre"] = state.step[0, 0] + 1
-    elif name == "local_p":
-        scope: Any = attention.scope
-        share = torch.sigmoid(torch.tanh(scope.query_projection(query)) @ scope.v)
-        values["centre"] = memory.lengths[0] * share[0, 0]
-    elif name in ("window", "block", "strided"):
-        diagonal: Any = attention.scope
-        values["centre"] = state.carry[0][0, 0] if diagonal.sequential else diagonal.centre(state.step)[0, 0]
-    values["scores"] = scores[0, 0]
-    if name != "global" or attention.score.reach(memory) is not None:
-        values["window"] = mask[0, 0]
-    if prior is not None:
-        values |= {"weights before the prior": shares[0, 0], "prior": prior[0, 0]}
-    return values | {"weights": steps.weights[0, 0]}
-
-
-def _asked_in_heads(attention: MultiHead, memory: Memory, query: Tensor, state: State, steps: Steps) -> Tensors:
-    """The same of each head, a row each."""
-    assert steps.weights is not None
-    parts = attention.explain(query, memory, steps=state.step, carry=state.carry)
-    mask, scores, shares, prior = (None if part is None else part[0, :, 0] for part in parts)
-    assert shares is not None
-    values: dict[str, Tensor | None] = {"scores of heads": scores, "window of heads": mask}
-    if prior is not None:
-        values |= {"weights of heads before the prior": shares, "prior of heads": prior}
-    values |= {"weights of heads": shares if prior is None else shares * prior, "weights": steps.weights[0, 0]}
-    return {name: value for name, value in values.items() if value is not None}
-
-
-def _remembered(attention: Attention, memory: Memory, carry: Any) -> Tensors:
-    """What the score and the normaliser know of earlier steps."""
-    values, (_, of_score, of_normaliser) = {}, carry
-    score, order = attention.score, memory.order
-    assert order is not None
-    if isinstance(score, Coverage):
-        values["coverage"] = of_score[0, 0]
-    elif isinstance(score, LocationSensitive):
-        values["earlier weights"] = torch.zeros_like(of_score).scatter(-1, order.expand_as(of_score), of_score)[0, 0].T
-        values["location features"] = score.features(memory, of_score)[0, 0]
-    if isinstance(attention.normaliser, Monotonic) and attention.normaliser.walks:
-        values["last stop"] = of_normaliser[0, 0].clamp(max=memory.mask.shape[1]) + 1
-    elif isinstance(attention.normaliser, Monotonic):
-        values["stops before"] = torch.zeros_like(of_normaliser[0, 0]).scatter(-1, order[0], of_normaliser[0, 0])
-    return values
 
 
 _GATES = {

@@ -106,7 +106,7 @@ def _written(word: str, symbol: int, probabilities: Array) -> Description:
 
 _OVER_SOURCE = {
     "source symbols", "places", "source embeddings", "source states", "keys", "scores", "window", "weights", "prior",
-    "weights before the prior", "coverage", "earlier weights", "location features", "stops before",
+    "weights before the prior", "coverage", "earlier weights", "location features", "stops before", "segments",
 }  # fmt: skip
 
 

@@ -111,7 +111,7 @@ NORMALISERS: dict[str, Callable[[Array], Array]] = {"softmax": softmax, "sparsem
 
 def weights_of_heads(parts: Mapping[str, Any], values: Values) -> dict[str, Array]:
     """Each head's weights from its scores, and their mean."""
-    normalise = NORMALISERS.get(parts["normaliser"])
+    normalise = None if "segment_score" in parts else NORMALISERS.get(parts["normaliser"])
     scores, open_ = values["scores of heads"], values["window of heads"] > 0
     found = {"weights": values["weights of heads"].mean(0)}
     prior = "prior of heads" in values

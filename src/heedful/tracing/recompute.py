@@ -16,13 +16,13 @@ from heedful.tracing.formulas import (
     Array,
     gates_of,
     new_state,
-    phi,
     sigmoid,
     softmax,
     under,
     weights_of_heads,
 )
-from heedful.tracing.remembering import earlier, monotonic, seeing_scores
+from heedful.tracing.rated import score_of, segments_of
+from heedful.tracing.remembering import earlier, monotonic
 from heedful.tracing.windows import scope_of
 
 Values = Mapping[str, Array]
@@ -170,11 +170,13 @@ def _attention(parts: Parts, values: Values, weights: Values) -> dict[str, Array
     asks = {"early": f"previous state{end}", "transformer": "asking state"}
     s = values[asks.get(parts["fusion"], f"new state{end}")]
     h, places = values["source states"], values["places"]
-    found = _score(parts, s, h, values, weights) | scope_of(parts, s, places, values, weights)
+    found = score_of(parts, s, h, values, weights) | scope_of(parts, s, places, values, weights)
     open_ = values["window"] > 0 if "window" in values else np.ones(len(h), bool)
     name = "weights before the prior" if "prior" in values else "weights"
     normalise = NORMALISERS.get(parts["normaliser"])
-    if parts["normaliser"] == "monotonic":
+    if "segments" in values:
+        found |= segments_of(parts, s, h, values, weights, open_)
+    elif parts["normaliser"] == "monotonic":
         found[name] = monotonic(parts, values, weights, open_)
     elif normalise is not None:
         found[name] = np.zeros(len(h))
@@ -185,37 +187,6 @@ def _attention(parts: Parts, values: Values, weights: Values) -> dict[str, Array
         (alpha_j * h_j for alpha_j, h_j in zip(values["weights"], h, strict=True)), np.zeros(h[0].shape)
     )
     return found
-
-
-def _score(parts: Parts, s: Array, h: Array, values: Values, weights: Values) -> dict[str, Array]:
-    W_a, U_a, v_a, b_a = (weights.get(name) for name in ("W_a", "U_a", "v_a", "b_a"))
-    score = parts["score"]
-    if score == "dot":
-        return {"scores": np.array([s @ h_j for h_j in h])}
-    if score == "scaled_dot":
-        return {"scores": np.array([s @ h_j / len(s) ** 0.5 for h_j in h])}
-    if score == "general" and W_a is not None:
-        return {"keys": h @ W_a.T, "scores": np.array([s @ key for key in values["keys"]])}
-    if score == "concat" and W_a is not None:  # v_a . tanh(W_a [s; h_j]): the columns of W_a for s, those for h_j
-        W_a, U_a = W_a[:, : len(s)], W_a[:, len(s) :]
-    if score in ("additive", "concat") and W_a is not None and U_a is not None and v_a is not None:
-        scores = np.array([v_a @ np.tanh(values["query"] + key) for key in values["keys"]])
-        return {
-            "query": W_a @ s,
-            "keys": np.array([U_a @ h_j + (0 if b_a is None else b_a) for h_j in h]),
-            "scores": scores,
-        }
-    if score == "linear":  # phi(x) = elu(x) + 1
-        return {
-            "query": weights["W_q"] @ s,
-            "keys": phi(h @ weights["W_k"].T),
-            "scores": np.array([np.log(phi(values["query"]) @ key) for key in values["keys"]]),
-        }
-    if score == "location" and W_a is not None:  # row p of W_a s is for the word at place p
-        rated = values["query"]
-        rows = np.clip(values["places"].astype(int), 1, len(rated)) - 1
-        return {"query": W_a @ s, "scores": np.array([rated[row] for row in rows])}
-    return seeing_scores(parts, s, h, values, weights) if score in ("coverage", "location_sensitive") else {}
 
 
 # ---------------------------------------------------------------------------------------------- decoder, readout

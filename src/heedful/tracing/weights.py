@@ -27,10 +27,11 @@ def letters_of(model: Model) -> Letters:
     letters: Letters = {"E_x": encoder.embedding.weight, "E_y": decoder.embedding.weight}
     if encoder.state is None:
         letters |= {name: value for name, value in _under("encoder", _own(encoder)).items() if "embedding" not in name}
-    for way in ("forward", "backward") if encoder.state is not None else ():
-        layers = getattr(encoder, f"{way}_cells")
-        for layer, cell in enumerate(layers, start=1):
-            letters |= _under(f"encoder.{layer}.{way}", _cell(cell, cell.input_size))  # pyright: ignore[reportArgumentType]
+    levels = {"segments.": encoder.segments, "": encoder.words} if encoder.segmented else {"": encoder}
+    for level, its in levels.items() if encoder.state is not None else ():
+        for way, layers in (("forward", its.forward_cells), ("backward", its.backward_cells)):
+            for layer, cell in enumerate(layers, start=1):
+                letters |= _under(f"encoder.{level}{layer}.{way}", _cell(cell, cell.input_size))
     letters |= {} if decoder.start is None else _start(decoder.start)
     embedding_size = decoder.embedding.embedding_dim
     if not fusion.recurrent:
@@ -101,8 +102,20 @@ def _attention(attention: Attention | MultiHead) -> Letters:
         for letter in ("query", "key", "value", "output"):
             heads |= _under(f"heads.{letter}", _own(getattr(attention, f"{letter}_projection")))
         return heads | _attention(attention.core)
-    score, name = attention.score, registered_name(scores, attention.score)
-    own = _own(score)
+    letters = _score(attention.score)
+    normaliser = _under("normaliser", _own(attention.normaliser))
+    letters |= {"r": normaliser["normaliser.bias"]} if isinstance(attention.normaliser, Monotonic) else normaliser
+    scope = _own(attention.scope)
+    if attention.scope.segmented:
+        letters |= _under("segments", _score(attention.scope.score))
+        scope = {}
+    if set(scope) == {"query_projection.weight", "v"}:
+        return letters | {"W_p": scope["query_projection.weight"], "v_p": scope["v"]}
+    return letters | _under("scope", scope)
+
+
+def _score(score: Any) -> Letters:
+    name, own = registered_name(scores, score), _own(score)
     additive = {
         "W_a": "query_projection.weight",
         "U_a": "key_projection.weight",
@@ -121,15 +134,8 @@ def _attention(attention: Attention | MultiHead) -> Letters:
         "location_sensitive": {**additive, "U_f": "feature_projection.weight", "F": "convolution.weight"},
     }
     if name in known:
-        letters = {letter: own[parameter] for letter, parameter in known[name].items() if parameter in own}
-    else:
-        letters = _under("score", own)
-    normaliser = _under("normaliser", _own(attention.normaliser))
-    letters |= {"r": normaliser["normaliser.bias"]} if isinstance(attention.normaliser, Monotonic) else normaliser
-    scope = _own(attention.scope)
-    if set(scope) == {"query_projection.weight", "v"}:
-        return letters | {"W_p": scope["query_projection.weight"], "v_p": scope["v"]}
-    return letters | _under("scope", scope)
+        return {letter: own[parameter] for letter, parameter in known[name].items() if parameter in own}
+    return _under("score", own)
 
 
 def _readout(model: Model) -> Letters:

@@ -17,7 +17,7 @@ def scope_of(parts: Parts, s: Array, places: Array, values: Values, weights: Val
     scope, found = parts["scope"], {}
     words = places > 0
     reach = words & (places <= len(weights["W_a"])) if parts["score"] == "location" else np.ones(len(places), bool)
-    if scope == "global":
+    if scope in ("global", "hierarchical"):
         return {"window": reach.astype(float)}
     if scope == "causal":
         return {"window": (reach & words & (places <= parts["step"])).astype(float)}

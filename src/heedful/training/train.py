@@ -161,6 +161,7 @@ def make_codec(pairs: Sequence[Pair], data: DataRecipe) -> Codec:
         reverse_source=data.reverse_source,
         source_features=None if data.source_features is None else data.source_features.model_dump(),
         second_source_tokens=None if data.second_source_column is None else spec(data.second_source_tokens),
+        segments=None if data.segments is None else spec(data.segments),
     )
 
 
