@@ -113,9 +113,9 @@ class LocationSensitive(Score):
         return self.query_projection.weight  # W
 
     def forward(self, queries: Tensor, memory: Memory, carry: Tensor) -> Tensor:  # pyright: ignore[reportIncompatibleMethodOverride]
-        return _rated(queries, memory, self.feature_projection(self.features(memory, carry)), self.v)  # U f_tj
+        return _rated(queries, memory, self.feature_projection(self.location_features(memory, carry)), self.v)  # U f_tj
 
-    def features(self, memory: Memory, carry: Tensor) -> Tensor:
+    def location_features(self, memory: Memory, carry: Tensor) -> Tensor:
         """f_tj, (B, T, S, filters)."""
         assert memory.order is not None
         ranked = self.convolution(carry.flatten(0, 1).to(self.convolution.weight.dtype))  # F * alpha_t-1

@@ -14,7 +14,7 @@ from heedful.attention.normalisers import Normaliser
 from heedful.attention.products import Linear
 from heedful.attention.scopes import Scope
 from heedful.attention.scores import Score, at_least_one
-from heedful.attention.weights import Weights, Windowed, dense
+from heedful.attention.weights import Factored, OfHeads, Weights, Windowed, dense
 from heedful.errors import SizeError
 from heedful.tensors import map_tensors
 
@@ -142,7 +142,8 @@ class MultiHead(nn.Module):
 
     def one_by_one(self, query: Tensor, memory: Memory, *, steps: Tensor, carry: Carry | None = None) -> Attended:
         """Ask T queries one after the other, as `Attention.one_by_one`."""
-        queries = self._split(self.query_projection(self._checked(query, memory)))
+        check_query(query, memory, self.query_size)
+        queries = self._split(self.query_projection(query))
         steps = steps.repeat_interleave(self.heads, dim=0)
         return self._joined(self.core.one_by_one(queries, _flat(memory), steps=steps, carry=_unpacked(carry)))
 
@@ -184,6 +185,8 @@ class MultiHead(nn.Module):
         return Attended(context, self._mean(attended.weighting), self._packed(attended.carry))
 
     def _mean(self, weights: Weights) -> Weights:
+        if isinstance(weights, Factored):
+            return OfHeads(weights, self.heads)
         if not isinstance(weights, Windowed):
             return self._by_head(dense(weights)).mean(1)
         columns, values = (self._by_head(part).transpose(1, 2).flatten(2) for part in weights[:2])  # (B, T, H W)

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from heedful.tensors import dense, steps_of
 
-__all__ = ["Factored", "SideBySide", "Weights", "Windowed", "dense", "join_weights", "positive_sum"]
+__all__ = ["Factored", "OfHeads", "SideBySide", "Weights", "Windowed", "dense", "join_weights", "positive_sum"]
 
 
 class Windowed(NamedTuple):
@@ -78,7 +78,27 @@ class Factored(NamedTuple):
         return self._replace(queries=torch.cat([self.queries, *(step.queries for step in others)], dim=1))
 
 
-Weights = Tensor | Windowed | Factored | SideBySide
+class OfHeads(NamedTuple):
+    """The mean over heads, of weights that nobody has computed yet."""
+
+    each: Factored  # (B H, T, S)
+    heads: int  # H
+
+    def dense(self) -> Tensor:
+        """(B, T, S)."""
+        return self.each.dense().unflatten(0, (-1, self.heads)).mean(1)
+
+    def at(self, row: Tensor, place: Tensor) -> OfHeads:
+        """Of some sentences one step each, (N, 1, S)."""
+        rows = row.unsqueeze(1) * self.heads + torch.arange(self.heads, device=row.device)
+        return OfHeads(self.each.at(rows.flatten(), place.repeat_interleave(self.heads)), self.heads)
+
+    def join(self, others: Sequence[OfHeads]) -> OfHeads:
+        """These steps, then those of `others`."""
+        return OfHeads(self.each.join([step.each for step in others]), self.heads)
+
+
+Weights = Tensor | Windowed | Factored | OfHeads | SideBySide
 
 
 def positive_sum(sums: Tensor) -> Tensor:

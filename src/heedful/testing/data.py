@@ -38,8 +38,9 @@ class Data(NamedTuple):
 
     def pick(self, columns: Sequence[int]) -> Data:
         """Only these source positions, in this order."""
-        source = [part[:, columns] for part in (self.values, self.mask, self.positions, self.segments)]
-        return Data(self.query, *source, self.context_share, self.weights_share[..., columns])
+        query, values, mask, positions, segments, context_share, weights_share = self
+        source = (values[:, columns], mask[:, columns], positions[:, columns], segments[:, columns])
+        return Data(query, *source, context_share, weights_share[..., columns])
 
     def hide(self, columns: Sequence[int]) -> Data:
         """Mask these source positions; what stands there is not a number."""

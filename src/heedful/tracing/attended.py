@@ -48,7 +48,8 @@ def attended(model: Model, memory: Memory, query: Tensor, state: State, steps: S
         values["centre"] = memory.lengths[0] * share[0, 0]
     elif name in ("window", "block", "strided"):
         diagonal: Any = attention.scope
-        values["centre"] = state.carry[0][0, 0] if diagonal.sequential else diagonal.centre(state.step)[0, 0]
+        of_scope = state.carry[0] if state.carry is not None and diagonal.sequential else diagonal.centre(state.step)
+        values["centre"] = of_scope[0, 0]
     values["scores"] = scores[0, 0]
     if parts.groups is not None:
         values |= _rated_segments(attention, memory, query, parts)
@@ -81,7 +82,7 @@ def _remembered(attention: Attention, memory: Memory, carry: Any) -> Tensors:
         values["coverage"] = of_score[0, 0]
     elif isinstance(score, LocationSensitive):
         values["earlier weights"] = torch.zeros_like(of_score).scatter(-1, order.expand_as(of_score), of_score)[0, 0].T
-        values["location features"] = score.features(memory, of_score)[0, 0]
+        values["location features"] = score.location_features(memory, of_score)[0, 0]
     if isinstance(attention.normaliser, Monotonic) and attention.normaliser.walks:
         values["last stop"] = of_normaliser[0, 0].clamp(max=memory.mask.shape[1]) + 1
     elif isinstance(attention.normaliser, Monotonic):
