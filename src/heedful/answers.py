@@ -122,6 +122,7 @@ class Answers:
             source_positions=columns.positions,
             source_spans=columns.spans,
             target_end=bool(end),
+            source_segments=columns.segments,
         )
 
     def _replaced(self, words: Sequence[str], example: Example, hypothesis: Hypothesis) -> list[str]:

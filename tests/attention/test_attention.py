@@ -153,7 +153,6 @@ def test_a_fully_masked_sentence_gives_zeros_and_finite_gradients(dtype):
     mask[1] = False
     for combination in COMBINATIONS:
         attention = make(*combination).to(dtype)
-        attention.train(attention.normaliser.walks)  # what walks may stop nowhere, and has a gradient in training alone
         query = normal(B, T, Q, dtype=dtype).requires_grad_()
         values = normal(B, S, value_size(combination[0]), seed=2, dtype=dtype).requires_grad_()
         answer = attention(query, attention.prepare(values, mask, positions))
@@ -178,8 +177,6 @@ def test_values_are_zero_where_masked():
 @pytest.mark.parametrize("combination", COMBINATIONS, ids="-".join)
 def test_only_content_based_parts_follow_a_permutation_of_the_source(combination):
     attention = make(*combination)
-    if attention.normaliser.walks:  # a walk that stops nowhere would follow anything
-        attention.normaliser.soft = True
     parts = zip((scores, scopes, normalisers), combination, strict=True)
     assert attention.content_based == all(registry[name].content_based for registry, name in parts)
     order = torch.tensor([4, 9, 1, 0, 7, 10, 2, 5, 8, 3, 6])

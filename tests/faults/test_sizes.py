@@ -14,7 +14,19 @@ from heedful.errors import SizeError
 from heedful.model import build
 from heedful.predictor import Predictor
 from heedful.recipes import PredictRecipe
-from model.cases import ATTENTIONS, CELLS, FUSIONS, batch_of, close, make, name_of, random_batch, rows_of, unrolled
+from model.cases import (
+    ATTENTIONS,
+    CELLS,
+    FUSIONS,
+    batch_of,
+    close,
+    make,
+    name_of,
+    random_batch,
+    rows_of,
+    soft,
+    unrolled,
+)
 from training.cases import Recorder, train_tiny, write_pairs
 
 from .conftest import easy_words
@@ -98,7 +110,7 @@ def test_the_dot_product_of_unequal_sizes_is_refused_with_both(score):
 @pytest.mark.parametrize("fusion", ["early", "late", "late_feeding"])
 def test_weights_are_there_in_training_and_afterwards(fusion, options):
     """No flag has to be set, and no mode loses them: step by step, all at once, with and without gradients."""
-    model, batch = make(**FUSIONS[fusion], **options), random_batch()
+    model, batch = soft(make(**FUSIONS[fusion], **options)), random_batch()
     found = []
     for training in (True, False):
         model.train(training)

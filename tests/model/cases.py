@@ -113,6 +113,15 @@ def make(*, seed: int = 0, scale: float = 0.5, **options: Any) -> Model:
     return model
 
 
+def soft(model: Model) -> Model:
+    """A normaliser that walks in evaluation, where it has no gradient, takes expectations instead, and without noise in
+    training; others are left as they are."""
+    if model.attention is not None and model.attention.core.normaliser.walks:
+        normaliser: Any = model.attention.core.normaliser
+        normaliser.soft, normaliser.noise = True, 0.0
+    return model
+
+
 def listen(model: Model) -> None:
     """Of a decoder without recurrence, random parameters make most of its own words: so it hears the source louder, and
     ends more readily. Others are left as they are."""

@@ -5,11 +5,12 @@ import torch
 
 from grid import possible
 from heedful.attention import Additive, Attention, General, SideBySide, Softmax, TwoAttentions
-from heedful.data.batches import Batch, Sequences
+from heedful.data.batches import Batch
 from heedful.errors import RecipeError, SizeError
 from heedful.model import Model, build
 from heedful.model.steps import join
 from heedful.search import Rules, beam
+from heedful.tensors import map_tensors
 
 from .cases import ATTENTIONS, FUSIONS, SIZES, close, inputs_of, make, name_of, random_batch, rows_of, sequences
 
@@ -38,7 +39,7 @@ def alone(batch: Batch, index: int) -> Batch:
     parts = []
     for part in (*batch.sources, batch.target):
         length = int(part.mask[index].sum())
-        parts.append(Sequences(*(tensor[index : index + 1, :length] for tensor in part)))
+        parts.append(map_tensors(lambda tensor, length=length: tensor[index : index + 1, :length], part))
     return Batch((parts[0], parts[1]), parts[2], (index,))
 
 

@@ -43,6 +43,7 @@ def without_formula(parts: Mapping[str, Any]) -> set[str]:
     if parts.get("heads", 1) > 1:
         found |= {"scores of heads", "window of heads", "context"}
         found |= {"prior of heads"} if parts["scope"] == "local_p" else set()
+        found |= {"weights of heads"} if parts["normaliser"] == "monotonic" else set()
     return found
 
 

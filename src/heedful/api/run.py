@@ -82,7 +82,7 @@ class Run:
         """
         data, place = self.recipe.data, place or f"line {line}"
         second = () if data.second_source_column is None else (data.second_source_column,)
-        if self.codec.source_features is None:  # the path of a file is no text
+        if data.source_features is None:  # the path of a file is no text
             text = normalise(text, data.normalisation)
         if not (second or data.tag_columns) or not text.strip():
             return self._with_features(Pair(text, None, (), line), place, folder)
@@ -107,9 +107,10 @@ class Run:
         return self._with_features(pair, place, folder)
 
     def _with_features(self, pair: Pair, place: str, folder: str) -> Pair:
-        side = self.codec.source_features
-        if side is None:
+        if self.recipe.data.source_features is None:
             return pair
+        side = self.codec.source_features
+        assert side is not None
         features = features_of(pair.source, side.reader, folder=folder, place=place)
         if features is not None:
             check_size(features, side.size, f"{place}: {os.path.join(folder, pair.source)}")
