@@ -57,6 +57,8 @@ class Given(nn.Module):
     """Stands where a model's encoder does: the source states are what they are. They are parameters, so that they get
     gradients, as an encoder needs them."""
 
+    segmented = False
+
     def __init__(self, state: type[Any], values: Tensor, last: list[Tensor]) -> None:
         super().__init__()
         self.state = state

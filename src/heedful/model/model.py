@@ -147,8 +147,7 @@ class Model(nn.Module):
         return () if attention is None else (attention,)
 
     def with_normaliser(self, normaliser: Normaliser) -> Model:
-        """This model, the same weights, with another normaliser in its attention (the first of two), in every head; it
-        is left as it is.
+        """This model, its weights, with another normaliser in (the first) attention, in every head; it stays as it is.
 
         Raises:
             RecipeError: the model has no attention.
