@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import heedful
+from heedful.alignment import by_segments
 from heedful.cli.show import scores_table
 from heedful.data.codec import Codec
 from heedful.data.pairs import Pair
@@ -121,3 +122,38 @@ def test_what_does_not_go_with_labels(run, pairs):
             run.predict(["abc"], **{name: value})
     with pytest.raises(RecipeError, match=r"model.fusion.rows = 'input' does not go with data.target_tokens = 'label'"):
         trained(pairs, **{"model.fusion": {"name": "late", "rows": "input"}, "model.readout": "attentional"})
+
+
+@pytest.mark.parametrize("score", ["general", "location"])
+def test_a_question_of_zeros_is_none(pairs, score):
+    """The one step of a label asks with what the start makes, if it asks first; asking later it has read a symbol."""
+    with pytest.raises(RecipeError, match=r"model.score (General|Location) does not go with model.start = 'zero' and"):
+        trained(pairs, **{"model.start": "zero", "model.score": score})
+    trained(pairs, **{"model.score": score, "train.updates": 1})
+    late = {"model.fusion": "late", "model.readout": "attentional"}
+    trained(pairs, **{"model.start": "zero", "model.score": score, "train.updates": 1, **late})
+
+
+def test_nor_is_it_one_of_segments(pairs):
+    settings = {"model.start": "zero", "data.segments": {"name": "length", "tokens": 2}, "train.updates": 1}
+    with pytest.raises(RecipeError, match=r"segments of model.scope = 'hierarchical', General does not go with"):
+        trained(pairs, **settings, **{"model.scope": "hierarchical"})
+    trained(pairs, **settings, **{"model.scope": {"name": "hierarchical", "score": "additive"}})
+    trained(pairs, **settings, **{"data.target_tokens": "characters", "model.scope": "hierarchical"})
+
+
+def test_which_sentence_decided_and_which_word(pairs, tmp_path):
+    """Both levels are in the answers of every verb."""
+    scope = {"name": "hierarchical", "score": "additive"}
+    cut = {"data.segments": {"name": "length", "tokens": 2}, "model.encoder": "hierarchical", "model.scope": scope}
+    run = trained(pairs, **cut, **{"model.start": "zero"})
+    (answer,) = run.predict(["abcde"])
+    assert answer.alignment.source_segments == (1, 1, 2, 2, 3, 0)
+    segments = by_segments(answer.alignment)
+    assert segments.source == ("1: a .. b", "2: c .. d", "3: e", "∎")
+    np.testing.assert_allclose(segments.weights[0, :2], answer.alignment.weights[0, [[0, 2], [1, 3]]].sum(0), atol=1e-6)
+    assert all(one.source_segments[0] == 1 for one in heedful.align(run, pairs))
+    assert heedful.evaluate(run, pairs).accuracy > 0
+    assert heedful.diagnose(run, pairs).measures["on_padding"] == 0
+    assert heedful.trace(run, "abcde").agrees
+    heedful.look(run, pairs, out=tmp_path / "report.html", line="1-3")
