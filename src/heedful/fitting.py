@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from heedful.data.codec import Codec
 from heedful.errors import RecipeError
@@ -46,7 +46,8 @@ def _check_question(recipe: Recipe, model: Model) -> None:
         return
     rated = [("model.score", attention.score)]
     if attention.scope.segmented:
-        rated.append((f"the score of segments of model.scope = {recipe.model.scope.name!r},", attention.scope.score))
+        scope: Any = attention.scope
+        rated.append((f"the score of segments of model.scope = {recipe.model.scope.name!r},", scope.score))
     for what, score in rated:
         if score.multiplies:
             raise RecipeError(
