@@ -21,7 +21,7 @@ FLOORS = [
     ["model", "data", "alignment"],
     ["search", "evaluation", "plots", "recipes"],
     ["ensemble", "answers", "units"],
-    ["decoding"],
+    ["decoding", "fitting"],
     ["predictor", "runs", "notes"],
     ["diagnosis", "tracing"],
     ["training"],

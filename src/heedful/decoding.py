@@ -179,6 +179,10 @@ _NOT_OF_LABELS = ("min_length", "min_length_ratio", "max_length", "no_repeat_ngr
 
 
 def _check_label(settings: PredictRecipe) -> None:
+    if settings.unknown == "replace":
+        raise RecipeError(
+            "unknown = 'replace' does not go with data.target_tokens = 'label': a token of the source is no label"
+        )
     usual = PredictRecipe()
     for name in _NOT_OF_LABELS:
         if getattr(settings, name) != getattr(usual, name):

@@ -45,8 +45,15 @@ class Notes:
         if not all(prediction.finished for prediction in found):
             self._cut += 1
             self._cut_first.add(str(pair.line))
-        if not pair.source.strip() or self._codec.source_features is not None:  # not read, or has no symbols
+        if not pair.source.strip():  # not read
             return
+        codec = self._codec
+        if codec.source_features is None:
+            self._add_first(pair)
+        if codec.second_tokeniser is not None and codec.second_vocabulary is not None:
+            self._add(codec.second_tokeniser, codec.second_vocabulary, pair.second or "")
+
+    def _add_first(self, pair: Pair) -> None:
         codec, vocabulary = self._codec, self._codec.source_vocabulary
         tags = [
             tag
@@ -56,8 +63,6 @@ class Notes:
         self._symbols += len(pair.tags)
         self._add_unknown(tags)
         self._add(codec.source_tokeniser, vocabulary, pair.source)
-        if codec.second_tokeniser is not None and codec.second_vocabulary is not None:
-            self._add(codec.second_tokeniser, codec.second_vocabulary, pair.second or "")
 
     def _add(self, tokeniser: Tokeniser, vocabulary: Vocabulary, text: str) -> None:
         tokens = tokeniser.split(text)

@@ -62,6 +62,11 @@ class Predictor:
                 raise RecipeError(f"{name} is of no use to a model without attention (fusion 'none')")
         if settings.unknown == "replace" and not model.has_attention:
             raise RecipeError("unknown tokens cannot be replaced by a model without attention (fusion 'none')")
+        if settings.unknown == "replace" and codec.source_features is not None:
+            raise RecipeError(
+                "unknown = 'replace' does not go with data.source_features: it puts tokens of the source in, and "
+                "features have none"
+            )
         if codec.has_label and model.row_convention == "input":
             raise RecipeError(
                 "model.fusion.rows = 'input' does not go with data.target_tokens = 'label': the one row of weights is "

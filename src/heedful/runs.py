@@ -21,8 +21,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heedful.data.codec import Codec
 from heedful.data.features import make_reader
-from heedful.errors import HeedfulError, RecipeError, RunError
+from heedful.errors import HeedfulError, RunError
 from heedful.files import remove_unfinished, write_atomically
+from heedful.fitting import check_fit
 from heedful.recipes import Recipe, as_toml, load
 
 if TYPE_CHECKING:
@@ -192,20 +193,8 @@ def make_model(recipe: Recipe, codec: Codec, *, initialised: bool = True) -> Mod
         second_vocabulary_size=None if codec.second_vocabulary is None else len(codec.second_vocabulary),
         **settings,
     )
-    if codec.segmenter is None:
-        _refuse_segments(recipe, model)
+    check_fit(recipe, codec, model)
     return model
-
-
-def _refuse_segments(recipe: Recipe, model: Model) -> None:
-    """Refuse parts that need segments, for texts that are not cut into any."""
-    parts = [("encoder", recipe.model.encoder.name)] if model.encoder.segmented else []
-    if model.attention is not None and model.attention.scope.segmented:
-        parts.append(("scope", recipe.model.scope.name))
-    for kind, name in parts:
-        raise RecipeError(
-            f"{kind} {name!r} needs data.segments: say how sources are cut, 'line', 'marks' or 'length'; got 'none'"
-        )
 
 
 @contextmanager

@@ -44,9 +44,11 @@ def model_for(codec: Codec, *, seed: int = 0, **options: Any) -> Model:
 
     What comes in and what goes out is large, what goes round is small: so answers differ, and roundings do not grow.
     """
+    second = codec.second_vocabulary
     model = make(
         **{
             **options,
+            **({} if second is None else {"second_vocabulary_size": len(second)}),
             "source_vocabulary_size": len(codec.source_vocabulary),
             "target_vocabulary_size": len(codec.target_vocabulary),
         },
@@ -54,7 +56,8 @@ def model_for(codec: Codec, *, seed: int = 0, **options: Any) -> Model:
         scale=0.35,
     ).float()
     with torch.no_grad():
-        for part in (model.encoder.embedding, model.decoder.embedding, model.decoder.output):
+        readers = [model.encoder] if model.second is None else [model.encoder, model.second]
+        for part in (*(reader.embedding for reader in readers), model.decoder.embedding, model.decoder.output):
             part.weight.mul_(4.0)
         model.decoder.output.bias[Vocabulary.END] += 1.0
         model.decoder.output.bias[Vocabulary.UNKNOWN] -= 2.0
@@ -89,11 +92,12 @@ def same(found: Prediction, wanted: Prediction, *, within: float = 1e-5, score: 
     close(found.score, wanted.score, max(within, score))
     close(found.log_probability, wanted.log_probability, within * max(1, len(found.token_scores)))  # their sum
     close(found.token_scores, wanted.token_scores, within)
-    assert (found.alignment is None) == (wanted.alignment is None)
-    if found.alignment is not None and wanted.alignment is not None:
-        assert found.alignment.source == wanted.alignment.source
-        assert found.alignment.target == wanted.alignment.target
-        close(found.alignment.weights, wanted.alignment.weights, within)
+    for name in ("alignment", "second_alignment"):
+        own, its = getattr(found, name), getattr(wanted, name)
+        assert (own is None) == (its is None)
+        if own is not None:
+            assert (own.source, own.target) == (its.source, its.target)
+            close(own.weights, its.weights, within)
 
 
 def close(found: Any, wanted: Any, within: float = 1e-5) -> None:

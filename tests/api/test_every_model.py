@@ -4,6 +4,7 @@ on their company, they are scored and aligned as when they are given, and a beam
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -53,31 +54,40 @@ def rounding(predictor: Predictor, way: dict[str, Any]) -> float:
     return 0.02 if sparse and "coverage_penalty" in way else 0.0
 
 
-def check_batches(predictor: Predictor, way: dict[str, Any], *, sizes=(1, 2, 7, 20), within: float = 1e-5) -> None:
+def check_batches(
+    predictor: Predictor,
+    way: dict[str, Any],
+    *,
+    sizes=(1, 2, 7, 20),
+    within: float = 1e-5,
+    lines: Sequence[Pair] = LINES,
+) -> None:
     """Twenty texts of 1 to 29 letters, shuffled, in batches of each size, against all in one in their order."""
     chosen, n_best = asked(predictor, way)
-    whole = chosen.predict(LINES, n_best=n_best, batch_size=20, with_alignment=True)
+    whole = chosen.predict(lines, n_best=n_best, batch_size=20, with_alignment=True)
     assert len({tuple(texts_of(found)) for found in whole}) > 2
     for size in sizes:
         order = random.Random(size).sample(range(20), 20)
-        answers = chosen.predict([LINES[n] for n in order], n_best=n_best, batch_size=size, with_alignment=True)
+        answers = chosen.predict([lines[n] for n in order], n_best=n_best, batch_size=size, with_alignment=True)
         for n, found in zip(order, answers, strict=True):
             assert texts_of(found) == texts_of(whole[n])
             for one, other in zip(found, whole[n], strict=True):
                 same(one, other, within=within, score=rounding(predictor, way))
 
 
-def check_forced(predictor: Predictor, way: dict[str, Any], *, within: float = 1e-5) -> int:
+def check_forced(
+    predictor: Predictor, way: dict[str, Any], *, within: float = 1e-5, lines: Sequence[Pair] = LINES
+) -> int:
     """Every hypothesis, given as a target: the same log-probabilities, score and weights, token by token.
 
     Returns how many ended.
     """
     chosen, n_best = asked(predictor, way)
-    answers = chosen.predict(LINES, n_best=n_best, with_alignment=True)
-    flat = [(line, answer) for line, found in zip(LINES, answers, strict=True) for answer in found]
+    answers = chosen.predict(lines, n_best=n_best, with_alignment=True)
+    flat = [(line, answer) for line, found in zip(lines, answers, strict=True) for answer in found]
     scoring = {name: way[name] for name in option_types(ScoringOptions) if name in way}
     forcing, _ = asked(predictor, scoring)
-    forced = forcing.force([Pair(line.source, answer.text, (), line.line) for line, answer in flat])
+    forced = forcing.force([line._replace(target=answer.text) for line, answer in flat])
     for (_, answer), given in zip(flat, forced, strict=True):
         assert given.text == answer.text
         if answer.finished:
@@ -131,8 +141,12 @@ def test_and_when_it_is_given_in_a_file(run, tmp_path, name):
 @every
 def test_a_beam_of_one_is_greedy(number):
     """20 texts for each of 15 models: the best of each step is what beam search finds too, if it is made to."""
-    predictor = predictor_of(number).with_options({"beam": 1})
-    greedy = predictor.predict(LINES, with_alignment=True)
+    check_greedy(predictor_of(number))
+
+
+def check_greedy(predictor: Predictor, *, lines: Sequence[Pair] = LINES) -> None:
+    predictor = predictor.with_options({"beam": 1})
+    greedy = predictor.predict(lines, with_alignment=True)
     calls = []
 
     def through_the_beam(step, memory, state, *, rules, ranking: Ranking, with_weights: bool):
@@ -141,7 +155,7 @@ def test_a_beam_of_one_is_greedy(number):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(heedful.decoding, "greedy", through_the_beam)
-        for (one,), (other,) in zip(predictor.predict(LINES, with_alignment=True), greedy, strict=True):
+        for (one,), (other,) in zip(predictor.predict(lines, with_alignment=True), greedy, strict=True):
             same(one, other)
     assert calls
 

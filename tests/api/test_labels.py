@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 
 import heedful
+from heedful.alignment import by_segments
 from heedful.cli.show import scores_table
 from heedful.data.codec import Codec
 from heedful.data.pairs import Pair
 from heedful.data.tokens import make_tokeniser, tokeniser_from_json
-from heedful.errors import RecipeError
+from heedful.errors import RecipeError, RunError, SizeError
 from model.cases import FUSIONS
-from training.cases import TINY, words
+from training.cases import TINY, words, write_pairs
 
 LABELS = ("yes", "no", "not at all")
 SETTINGS = {**TINY, "data.target_tokens": "label", "train.updates": 20}
@@ -121,3 +122,102 @@ def test_what_does_not_go_with_labels(run, pairs):
             run.predict(["abc"], **{name: value})
     with pytest.raises(RecipeError, match=r"model.fusion.rows = 'input' does not go with data.target_tokens = 'label'"):
         trained(pairs, **{"model.fusion": {"name": "late", "rows": "input"}, "model.readout": "attentional"})
+
+
+@pytest.mark.parametrize("score", ["general", "location"])
+def test_a_question_of_zeros_is_none(pairs, score):
+    """The one step of a label asks with what the start makes, if it asks first; asking later it has read a symbol."""
+    with pytest.raises(RecipeError, match=r"model.score (General|Location) does not go with model.start = 'zero' and"):
+        trained(pairs, **{"model.start": "zero", "model.score": score})
+    trained(pairs, **{"model.score": score, "train.updates": 1})
+    late = {"model.fusion": "late", "model.readout": "attentional"}
+    trained(pairs, **{"model.start": "zero", "model.score": score, "train.updates": 1, **late})
+
+
+def test_nor_is_it_one_of_segments(pairs):
+    settings = {"model.start": "zero", "data.segments": {"name": "length", "tokens": 2}, "train.updates": 1}
+    with pytest.raises(RecipeError, match=r"segments of model.scope = 'hierarchical', General does not go with"):
+        trained(pairs, **settings, **{"model.scope": "hierarchical"})
+    trained(pairs, **settings, **{"model.scope": {"name": "hierarchical", "score": "additive"}})
+    trained(pairs, **settings, **{"data.target_tokens": "characters", "model.scope": "hierarchical"})
+
+
+def test_which_sentence_decided_and_which_word(pairs, tmp_path):
+    """Both levels are in the answers of every verb."""
+    scope = {"name": "hierarchical", "score": "additive"}
+    cut = {"data.segments": {"name": "length", "tokens": 2}, "model.encoder": "hierarchical", "model.scope": scope}
+    run = trained(pairs, **cut, **{"model.start": "zero"})
+    (answer,) = run.predict(["abcde"])
+    assert answer.alignment.source_segments == (1, 1, 2, 2, 3, 0)
+    segments = by_segments(answer.alignment)
+    assert segments.source == ("1: a .. b", "2: c .. d", "3: e", "∎")
+    np.testing.assert_allclose(segments.weights[0, :2], answer.alignment.weights[0, [[0, 2], [1, 3]]].sum(0), atol=1e-6)
+    assert all(one.source_segments[0] == 1 for one in heedful.align(run, pairs))
+    assert heedful.evaluate(run, pairs).accuracy > 0
+    assert heedful.diagnose(run, pairs).measures["on_padding"] == 0
+    assert heedful.trace(run, "abcde").agrees
+    heedful.look(run, pairs, out=tmp_path / "report.html", line="1-3")
+
+
+def test_labels_that_were_never_seen_are_told(run, pairs, tmp_path):
+    """No answer can be right there; nor is what is normalised to a label that is known unknown."""
+    path = tmp_path / "new.tsv"
+    path.write_text("abc\tmaybe\nab\tnot at all\nb\tnot\tat all\n", "utf-8")
+    told = []
+    assert heedful.evaluate(run, path, message=told.append).sources == 3
+    assert told == [
+        "2 of 3 lines have a label that was never seen in training, so that no answer to them can be right: "
+        "'maybe', 'not'"
+    ]
+    heedful.evaluate(run, pairs, message=told.append)
+    assert len(told) == 1
+    (known, _, _) = heedful.align(run, path)
+    assert known.target == ("maybe",)
+
+
+def test_labels_of_any_text(pairs, tmp_path):
+    """Spaces stay, accents are normalised as everywhere."""
+    path = tmp_path / "any.tsv"
+    write_pairs(path, zip(words(6), ("a  b", "cafe\u0301") * 3, strict=True))
+    run = heedful.load(heedful.train(path, out=tmp_path / "run", recipe="tiny", dev=path, set=SETTINGS))
+    assert {one.text for one in run.predict(["abc"], n_best=2)[0]} == {"a  b", "caf\u00e9"}
+    with pytest.raises(RecipeError, match="banned: the target vocabulary has no token 'a b'; did you mean 'a  b'"):
+        run.predict(["abc"], banned=["a b"])
+
+
+def test_rows_of_a_label_are_about_no_input(run, pairs):
+    with pytest.raises(SizeError, match=r"convention 'input' does not go with data.target_tokens = 'label': the one"):
+        heedful.align(run, pairs, convention="input")
+    assert len(heedful.align(run, pairs, convention="predicted")[0].links()) == 1
+
+
+def test_runs_of_different_shapes_are_no_ensemble(pairs, tmp_path):
+    """What they read and write is told before their vocabularies, which differ too."""
+    three = tmp_path / "three.tsv"
+    rows = [line.split("\t") for line in pairs.read_text("utf-8").splitlines()]
+    write_pairs(three, [(word, word, label) for word, label in rows])
+    asked = {"data.second_source_column": 2, "data.target_column": 3, "model.second": "query"}
+    others = [
+        (pairs, {"data.target_tokens": "characters"}, "target_tokens = 'characters', .* with 'label'"),
+        (pairs, {"data.segments": {"name": "length", "tokens": 3}}, "segments = {'name': 'length', .* with 'none'"),
+        (three, asked, "target_column = 3, .* with 2"),
+        (
+            three,
+            {**asked, "data.target_column": 2, "data.second_source_column": 3},
+            "second_source_column = 3, .* 'none'",
+        ),
+    ]
+
+    def made(path, out, **settings):
+        return heedful.train(path, out=out, recipe="tiny", set={**SETTINGS, "train.updates": 1, **settings})
+
+    own = made(pairs, tmp_path / "own")
+    for number, (path, settings, message) in enumerate(others):
+        other = made(path, tmp_path / str(number), **settings)
+        with pytest.raises(RunError, match=rf"{number}: reads with data\.{message}; they cannot answer as one"):
+            heedful.load([own, other])
+
+
+def test_unknown_labels_are_not_replaced(run):
+    with pytest.raises(RecipeError, match=r"unknown = 'replace' does not go with data.target_tokens = 'label'"):
+        run.predict(["abc"], unknown="replace")

@@ -172,6 +172,7 @@ def test_resuming_asks_for_the_same_second_sources(pairs, tmp_path):
 def test_what_does_not_go_together(pairs, both, asked):
     for settings, message in (
         ({"model.second": "none"}, "names a second source, of which model.second = 'none' has no use"),
+        ({"data.second_source_column": 3}, "are both 3: the target would be asked with itself"),
         ({"data.second_source_column": "none"}, "model.second = 'concat' needs a second source"),
         ({"model.fusion": "none"}, "fusion 'none' has no attention"),
         ({"model.second": "query", "model.start": "zero"}, "start 'zero' makes that of no source"),
@@ -183,3 +184,30 @@ def test_what_does_not_go_together(pairs, both, asked):
     twice = heedful.load([both.folder, both.folder])
     (one,), (other,) = twice.predict(["cab\tyxz"]), both.predict(["cab\tyxz"])
     np.testing.assert_allclose(one.second_alignment.weights, other.second_alignment.weights, atol=1e-6)
+
+
+def test_from_the_command_line(both, pairs, cli, refused, tmp_path):
+    """A line without its second source; one with an empty one; keys where there are columns, and others than wanted."""
+    folder, lines = both.folder, tmp_path / "lines.txt"
+    lines.write_text("cab\tyxz\nab\n", "utf-8")
+    done = cli("predict", folder, lines)
+    assert (done.code, done.err) == (
+        2,
+        f"heedful: {lines}:2: expected the source in column 1, the second source in column 2, as in training, got 1 "
+        "columns\n",
+    )
+    lines.write_text("cab\t\n", "utf-8")
+    (found,) = cli("predict", folder, lines, "--json").json
+    assert (found["second_source"], found["second_alignment"]) == ("", "")
+    keyed = tmp_path / "keys.jsonl"
+    keyed.write_text('{"source": "ab", "target": "a y"}\n', "utf-8")
+    says = "JSON lines: expected the name of a JSON key (or 1: source, 2: target), got 3"
+    assert refused("predict", folder, keyed) == f"{keyed}:1: {says}"
+    rows = [dict(zip(("source", "hint", "target"), line.split("\t"), strict=True)) for line in LINES]
+    keyed.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    by_key = {**SETTINGS, "model.second": "query", "data.second_source_column": "hint", "data.target_column": 2}
+    run = heedful.train(keyed, out=tmp_path / "run", recipe="tiny", set={**by_key, "train.updates": 1}, dev=keyed)
+    keyed.write_text('{"source": "ab", "hunt": "y", "target": "a y"}\n', "utf-8")
+    for verb in ("predict", "evaluate", "align"):
+        says = "expected a value for the key 'hint', got the keys 'source', 'hunt', 'target'"
+        assert refused(verb, run, keyed) == f"{keyed}:1: {says}"

@@ -150,3 +150,14 @@ def test_an_unknown_option_is_answered_with_the_nearest():
 def test_a_name_is_registered_once():
     with pytest.raises(RecipeError, match="two parts are registered as score 'dot'"):
         scores.register("dot")(Dot)
+
+
+@pytest.mark.parametrize("name", scores.names())
+def test_a_score_says_whether_it_multiplies_by_the_query(name):
+    """Where that is all zeros, such a score rates all positions the same, and no other one does."""
+    score = make(name).score
+    values = normal(B, S, score.value_size, seed=2)
+    attention = Attention(score)
+    weights = attention(torch.zeros(B, 1, score.query_size, dtype=torch.float64), attention.prepare(values)).weights
+    weights = weights[weights > 0]  # of those that it can rate
+    assert (weights.max() - weights.min() < 1e-12) == score.multiplies

@@ -1,10 +1,12 @@
 """The encoder of segments: what a word knows of, and what recipes are refused."""
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
 
 from heedful.data.codec import Codec
+from heedful.data.features import Features
 from heedful.data.pairs import Pair
 from heedful.errors import RecipeError
 from heedful.model import HierarchicalEncoder, cells
@@ -81,6 +83,10 @@ def test_what_needs_segments_is_refused_without(model, part):
     with pytest.raises(RecipeError, match=f"{part} 'hierarchical' needs data.segments: say how sources are cut"):
         make_model(parse(recipe, "mine"), Codec.build(pairs))
     make_model(parse({**recipe, "data": {"segments": "marks"}}, "mine"), Codec.build(pairs, segments=("marks", {})))
+    array = Features(np.ones((2, 3), dtype=np.float32))
+    features = Codec.build([Pair("a.npy", "c", (), 1, array)], source_features={"name": "array"})
+    with pytest.raises(RecipeError, match=f"{part} 'hierarchical' does not go with data.source_features: .* have none"):
+        make_model(parse({**recipe, "data": {"source_features": "array"}}, "mine"), features)
 
 
 def test_features_are_not_cut():

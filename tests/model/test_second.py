@@ -3,11 +3,11 @@
 import pytest
 import torch
 
-from grid import possible
+from grid import covering, possible
 from heedful.attention import Additive, Attention, General, SideBySide, Softmax, TwoAttentions
 from heedful.data.batches import Batch
-from heedful.errors import RecipeError, SizeError
-from heedful.model import Model, build
+from heedful.errors import HeedfulError, RecipeError, SizeError
+from heedful.model import Model, build, encoders
 from heedful.model.steps import join
 from heedful.search import Rules, beam
 from heedful.tensors import map_tensors
@@ -109,10 +109,37 @@ def test_every_fusion(fusion, second):
     check(of_two(second, **FUSIONS[fusion]))
 
 
-@pytest.mark.parametrize("options", ATTENTIONS, ids=name_of)
+LAST_PEAK = {"score": "general", "scope": {"name": "window", "width": 2, "around": "last_peak"}}
+
+
+@pytest.mark.parametrize("options", [*ATTENTIONS, LAST_PEAK], ids=name_of)
 @pytest.mark.parametrize("fusion", ["early", "late"])
 def test_every_attention(fusion, options):
     check(of_two("concat", **FUSIONS[fusion], **options))
+
+
+@pytest.mark.parametrize("options", [*ATTENTIONS, LAST_PEAK], ids=name_of)
+@pytest.mark.parametrize("fusion", ["late_feeding", "transformer"])
+def test_every_attention_in_heads(fusion, options):
+    heads = {**options, "heads": 2, "decoder_size": 14}
+    if possible(lambda: make(**FUSIONS[fusion], **heads)):
+        check(of_two("gate", **FUSIONS[fusion], **heads))
+    else:
+        with pytest.raises(HeedfulError):
+            of_two("gate", **FUSIONS[fusion], **heads)
+
+
+# Any two of encoder, fusion and what becomes of the second source.
+ENCODED = covering(
+    (encoders.names(), [name for name in FUSIONS if not name.startswith("none")], (*COMBINE, "query")),
+    lambda names: possible(lambda: of_two(names[2], encoder=names[0], encoder_size=14, **FUSIONS[names[1]])),
+)
+
+
+@pytest.mark.parametrize(("encoder", "fusion", "second"), ENCODED)
+@pytest.mark.parametrize("scope", ["global", "hierarchical"])
+def test_every_encoder(encoder, fusion, second, scope):
+    check(of_two(second, encoder=encoder, encoder_size=14, scope=scope, **FUSIONS[fusion]))
 
 
 @pytest.mark.parametrize("combine", COMBINE)

@@ -71,6 +71,11 @@ def align(
         raise RunError(
             f"{run.folder}: its model does not look at a second source; that of model.second = 'concat' or 'gate' does"
         )
+    if convention == "input" and run.codec.has_label:
+        raise SizeError(
+            f"{run.folder}: convention 'input' does not go with data.target_tokens = 'label': the one row is about the "
+            "label, since no word is read before it"
+        )
     nothing = Alignment.of((), (), np.zeros((0, 0)))  # of a line that was skipped
     if convention is not None:
         nothing.read_as(convention)  # refused before the work, if there is none of that name

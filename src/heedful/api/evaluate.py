@@ -10,7 +10,7 @@ from heedful.answers import Prediction
 from heedful.api.run import Run, Runs, loaded
 from heedful.data.pairs import Corpus
 from heedful.evaluation import Scores, evaluate_texts
-from heedful.notes import Message, Notes, skipped
+from heedful.notes import Message, Notes, few, skipped
 from heedful.options import EnsembleAverage, SearchOptions
 from heedful.predictor import Progress
 from heedful.training.train import read
@@ -65,5 +65,20 @@ def _tell(run: Run, corpus: Corpus, answers: Sequence[Sequence[Prediction]], mes
     for pair, found in zip(corpus.pairs, answers, strict=True):
         notes.add(pair, found)
     notes.tell(message)
+    if text := _unheard(run, corpus):
+        message(text)
     if text := skipped(corpus):
         message(text)
+
+
+def _unheard(run: Run, corpus: Corpus) -> str | None:
+    """Labels that are no answer that the model could give."""
+    if not run.codec.has_label:
+        return None
+    unknown = run.codec.target_vocabulary.unknown([pair.target or "" for pair in corpus.pairs])
+    if not unknown:
+        return None
+    return (
+        f"{len(unknown)} of {len(corpus.pairs)} lines have a label that was never seen in training, so that no answer "
+        f"to them can be right: {few(map(repr, unknown), 10)}"
+    )

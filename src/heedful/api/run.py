@@ -19,6 +19,7 @@ from heedful.errors import DataError, RunError
 from heedful.options import EnsembleAverage, SearchOptions
 from heedful.predictor import Predictor
 from heedful.recipes import Recipe
+from heedful.recipes.schema import PartRecipe
 from heedful.runs import identity, load_description, load_model, of_recipe
 
 
@@ -158,14 +159,14 @@ def load(run: Runs, *, device: str = "cpu", ensemble_average: EnsembleAverage = 
     folders = _folders(run)
     (folder, recipe, codec), *others = [load_description(folder) for folder in folders]
     for other in others:
-        if identity(other.codec) != identity(codec):
-            raise RunError(f"{other.folder}: has other vocabularies than {folder}; they cannot answer as one")
         for key in _READING:
-            own, its = getattr(recipe.data, key), getattr(other.recipe.data, key)
+            own, its = _said(recipe, key), _said(other.recipe, key)
             if own != its:
                 raise RunError(
                     f"{other.folder}: reads with data.{key} = {its!r}, {folder} with {own!r}; they cannot answer as one"
                 )
+        if identity(other.codec) != identity(codec):
+            raise RunError(f"{other.folder}: has other vocabularies than {folder}; they cannot answer as one")
     models = [load_model(own, its, codec) for own, its in ((folder, recipe), *(other[:2] for other in others))]
     try:
         models = [model.to(device) for model in models]
@@ -178,8 +179,19 @@ def load(run: Runs, *, device: str = "cpu", ensemble_average: EnsembleAverage = 
     return Run(folder, recipe, codec, predictor)
 
 
-_READING = ("source_column", "target_column", "second_source_column", "tag_columns", "tag_separator", "normalisation")
-"""What a text is, before it is tokens."""
+_READING = (
+    "source_column", "target_column", "second_source_column", "tag_columns", "tag_separator", "normalisation",
+    "source_features", "segments", "source_tokens", "target_tokens",
+)  # fmt: skip
+"""What texts become; vocabularies are compared after it, which say less of what is wrong."""
+
+
+def _said(recipe: Recipe, key: str) -> object:
+    """A setting of [data] as a recipe may say it."""
+    value = getattr(recipe.data, key)
+    if isinstance(value, PartRecipe):
+        return value.model_dump() if value.model_extra else value.name
+    return "none" if value is None else value
 
 
 def _folders(run: Runs) -> list[str]:

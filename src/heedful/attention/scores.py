@@ -32,6 +32,7 @@ class Score(nn.Module, ABC):
 
     content_based = True  # a permutation of the source permutes the scores
     sequential = False  # looks at what was attended to before: `forward` has a last argument more, its carry
+    multiplies = False  # by the query: where that is all zeros, all positions are rated the same
     factored = False  # e_tj = log(features(q_t) . k_j), none of them negative
 
     def __init__(self, query_size: int, value_size: int) -> None:
@@ -81,6 +82,8 @@ class Dot(Score):
         SizeError: the sizes differ.
     """
 
+    multiplies = True
+
     def __init__(self, query_size: int, value_size: int) -> None:
         super().__init__(query_size, value_size)
         if query_size != value_size:
@@ -104,6 +107,8 @@ class ScaledDot(Dot):
 @scores.register("general")
 class General(Score):
     """score(s, h) = s . W_a h: Luong et al. 2015, section 3.1. W_a: (Q, V), no bias."""
+
+    multiplies = True
 
     def __init__(self, query_size: int, value_size: int) -> None:
         super().__init__(query_size, value_size)
@@ -187,6 +192,7 @@ class Location(Score):
     """
 
     content_based = False
+    multiplies = True
 
     def __init__(self, query_size: int, value_size: int, *, max_positions: int = 50) -> None:
         super().__init__(query_size, value_size)

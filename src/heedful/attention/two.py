@@ -93,6 +93,16 @@ class TwoAttentions(nn.Module):
             self.second(query, _second(memory), steps=steps, carry=of_second),
         )
 
+    def one_by_one(
+        self, query: Tensor, memory: Memory, *, steps: Tensor, carry: tuple[Any, Any] | None = None
+    ) -> Attended:
+        """As `Attention.one_by_one`."""
+        of_first, of_second = carry or (None, None)
+        return self._joined(
+            self.first.one_by_one(query, memory._replace(second=None), steps=steps, carry=of_first),
+            self.second.one_by_one(query, _second(memory), steps=steps, carry=of_second),
+        )
+
     def asked(self, memory: Memory, *, steps: int) -> AskedBoth:
         """As `Attention.asked`."""
         return AskedBoth(self, memory, steps)

@@ -127,7 +127,7 @@ def json_source(
     separator = normalise(tag_separator, normalisation)
     columns = (source_column, target_column, second_source_column, tuple(tag_columns))
     choice = _Choice(*columns, separator, normalisation, False, source_is_path)
-    choice.check_keys("JSON lines")
+    choice.check_keys(f"{place}: JSON lines")
     if not text.strip():
         return Pair("", None, (), line)
     try:

@@ -43,22 +43,26 @@ def padding(subject: Subject) -> dict[str, float]:
 
 
 def _longer(example: Example) -> Example:
-    """Twice the source of `example`, and some: so that all others are padded."""
-    ids, positions, labels, grid, segments = example.source
+    """Twice the sources of `example`, and some: so that all others are padded."""
+    second = None if example.second is None else _double(example.second)
+    return replace(example, source=_double(example.source), second=second, index=-1)
+
+
+def _double(source: Encoded) -> Encoded:
+    ids, positions, labels, grid, segments = source
     if not isinstance(ids, list):
         double = np.concatenate([ids, ids, ids[:1]])
-        return Example(Encoded(double, range(1, len(double) + 1), labels, grid), example.target, -1)
+        return Encoded(double, range(1, len(double) + 1), labels, grid)
     words = [(token, label) for token, place, label in zip(ids, positions, labels, strict=True) if place]
     tags = [(token, label) for token, place, label in zip(ids[:-1], positions, labels, strict=False) if not place]
     double = [*tags, *words, *words]
     end = (ids[-1], labels[-1])
-    source = Encoded(
+    return Encoded(
         [token for token, _ in (*double, end)],
         [*(0 for _ in tags), *range(1, 2 * len(words) + 1), 0],
         [label for _, label in (*double, end)],
         segments=None if segments is None else _twice(segments, positions),
     )
-    return replace(example, source=source, index=-1)
 
 
 def _twice(segments: Sequence[int], positions: Sequence[int]) -> list[int]:

@@ -9,6 +9,7 @@ from heedful.model.fusion import Fusion, NoAttention, fusions
 from heedful.model.hierarchical import HierarchicalEncoder
 from heedful.model.late import Late
 from heedful.model.model import Decoder, Loss, Model
+from heedful.model.pointwise import Pointwise
 from heedful.model.presets import bahdanau2015, encdec2014, luong2015
 from heedful.model.readout import Attentional, Maxout, Readout, StateContext, TopState, readouts
 from heedful.model.self_attention import SelfAttention
@@ -35,6 +36,7 @@ __all__ = [
     "NoAttention",
     "PaperGRU",
     "Past",
+    "Pointwise",
     "Readout",
     "Recurrent",
     "SelfAttention",

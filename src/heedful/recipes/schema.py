@@ -88,6 +88,11 @@ class DataRecipe(_Table):
 
     @model_validator(mode="after")
     def _fits_together(self) -> DataRecipe:
+        if self.second_source_column is not None and self.second_source_column == self.target_column:
+            raise ValueError(
+                f"data.second_source_column and data.target_column are both {self.target_column!r}: the target would "
+                "be asked with itself"
+            )
         if self.source_features is not None:
             if self.tag_columns:
                 raise ValueError("data.tag_columns are of no use with data.source_features: features have no tags")

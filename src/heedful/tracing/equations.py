@@ -62,9 +62,12 @@ def _other(parts: Mapping[str, Any], letters: Letters) -> dict[str, Description]
     """An encoder that there are no equations for."""
     if parts["encoder"] == "hierarchical":
         return encoder_of_segments(parts, letters)
-    what = {"self_attention": "layers of self-attention and feed-forward over E x and positions"}
+    what = {
+        "self_attention": "layers of self-attention and feed-forward over E x and positions",
+        "pointwise": "layers tanh(W x + b) over E x, of each symbol alone",
+    }
     equation, h = what.get(parts["encoder"], f"encoder {parts['encoder']!r}"), f"{letters.h}_{letters.j}"
-    source = f"{VASWANI}, section 3.1" if parts["encoder"] in what else ""
+    source = f"{VASWANI}, section 3.1" if parts["encoder"] == "self_attention" else ""
     return {"source states": Description(ENCODER, h, f"{h}: {equation}", source)}
 
 
