@@ -76,7 +76,7 @@ def diagnose(
     run = loaded(run)
     predictor = run.predictor.with_options({"attention_temperature": attention_temperature})
     model = _one_model(run, predictor.model)
-    corpus = read(pairs, run.recipe.data)
+    corpus = read(pairs, run.recipe.data, features_size=run.codec.features_size)
     places = spread(range(len(corpus.pairs)), size)
     if message is not None:
         for text in filter(None, (skipped(corpus), _left_out(corpus, places))):

@@ -45,7 +45,7 @@ def score(
     """
     run = loaded(run, ensemble_average)
     predictor = run.predictor.with_options(scoring, known=ScoringOptions)
-    corpus = read(pairs, run.recipe.data)
+    corpus = read(pairs, run.recipe.data, features_size=run.codec.features_size)
     if message is not None and (text := skipped(corpus)):
         message(text)
     found = predictor.force(corpus.pairs, batch_size=batch_size, progress=progress)

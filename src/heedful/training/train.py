@@ -123,8 +123,11 @@ def _loop(
     )
 
 
-def read(pairs: str | os.PathLike[str], data: DataRecipe, *, need_target: bool = True) -> Corpus:
-    """`pairs` as the recipe says that its columns, and the files that they name, are to be read."""
+def read(
+    pairs: str | os.PathLike[str], data: DataRecipe, *, features_size: int | None = None, need_target: bool = True
+) -> Corpus:
+    """`pairs` as the recipe says that its columns, and the files that they name, are to be read; these have vectors of
+    `features_size`, or of what the first has."""
     corpus = read_pairs(
         pairs,
         source_column=data.source_column,
@@ -140,7 +143,8 @@ def read(pairs: str | os.PathLike[str], data: DataRecipe, *, need_target: bool =
     if data.source_features is None:
         check_texts(corpus)
         return corpus
-    return with_features(corpus, make_reader(data.source_features.model_dump()), bad_lines=data.bad_lines)
+    reader = make_reader(data.source_features.model_dump())
+    return with_features(corpus, reader, size=features_size, bad_lines=data.bad_lines)
 
 
 def make_codec(pairs: Sequence[Pair], data: DataRecipe) -> Codec:
@@ -180,9 +184,11 @@ def digest(values: Iterable[Sequence[Any]]) -> str:
     return total.hexdigest()
 
 
-def _corpus(location: str | os.PathLike[str], data: DataRecipe, reporter: Reporter) -> Corpus:
+def _corpus(
+    location: str | os.PathLike[str], data: DataRecipe, reporter: Reporter, features_size: int | None = None
+) -> Corpus:
     """All pairs there; what was skipped is told."""
-    corpus = read(location, data)
+    corpus = read(location, data, features_size=features_size)
     if text := skipped(corpus):
         reporter.message(text)
     return corpus
@@ -196,7 +202,9 @@ def _parts(
         if data.dev_share == 0:
             raise DataError("nothing to validate on: data.dev_share is 0, and no dev pairs are given")
         return split(corpus.pairs, data.dev_share)
-    train_pairs, dev_pairs = corpus.pairs, _corpus(dev, data, reporter).pairs
+    train_pairs, features = corpus.pairs, corpus.pairs[0].features
+    size = None if features is None else features.values.shape[1]
+    dev_pairs = _corpus(dev, data, reporter, size).pairs
     known = {pair.asked for pair in train_pairs}
     if both := sum(pair.asked in known for pair in dev_pairs):
         reporter.message(f"{both:,} of {len(dev_pairs):,} development sources are trained on too")
