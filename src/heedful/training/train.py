@@ -124,10 +124,20 @@ def _loop(
 
 
 def read(
-    pairs: str | os.PathLike[str], data: DataRecipe, *, features_size: int | None = None, need_target: bool = True
+    pairs: str | os.PathLike[str],
+    data: DataRecipe,
+    *,
+    line: int | None = None,
+    features_size: int | None = None,
+    need_target: bool = True,
 ) -> Corpus:
-    """`pairs` as the recipe says that its columns, and the files that they name, are to be read; these have vectors of
-    `features_size`, or of what the first has."""
+    """`pairs` as the recipe says that its columns, and the files that they name, are to be read.
+
+    Args:
+        line: leave out all others, and do not read their files.
+        features_size: of each vector; by default what the first has.
+        need_target: as in `read_pairs`.
+    """
     corpus = read_pairs(
         pairs,
         source_column=data.source_column,
@@ -140,6 +150,8 @@ def read(
         need_target=need_target,
         source_is_path=data.source_features is not None,
     )
+    if line is not None:
+        corpus = corpus._replace(pairs=tuple(pair for pair in corpus.pairs if pair.line == line))
     if data.source_features is None:
         check_texts(corpus)
         return corpus

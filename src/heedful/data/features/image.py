@@ -60,8 +60,8 @@ class Image(Reader):
                     return np.asarray(picture, dtype=np.float32) / 65535
                 if picture.mode in ("I", "F"):
                     raise BadLine(
-                        f"expected grey values or colours of 1 to 16 bits, got numbers of 32 bits (mode {picture.mode}), "
-                        "of which none is known to be white"
+                        "expected grey values or colours of 1 to 16 bits, got numbers of 32 bits "
+                        f"(mode {picture.mode}), of which none is known to be white"
                     )
                 return np.asarray(picture.convert("L"), dtype=np.float32) / 255
 
