@@ -15,7 +15,7 @@ from heedful.data.features import readers
 from heedful.data.pairs import Pair
 from heedful.errors import DataError, RecipeError, RunError
 from heedful.runs import identity
-from heedful.training.train import read
+from heedful.training.reading import read
 from training.cases import Recorder, progress_of, resume, rows, same_tensors, train_tiny, write_pairs
 
 from .cases import KINDS, RATE, manifest, reader_of, strings, tone, train_on, write_array, write_wav

@@ -14,7 +14,7 @@ from heedful.errors import RunError, SizeError
 from heedful.notes import Message, skipped
 from heedful.options import Convention, EnsembleAverage, ScoringOptions
 from heedful.predictor import Progress
-from heedful.training.train import read
+from heedful.training.reading import read
 
 
 def align(

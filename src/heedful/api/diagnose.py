@@ -19,7 +19,7 @@ from heedful.errors import DataError, RunError, excerpt
 from heedful.model import Model
 from heedful.notes import Message, skipped
 from heedful.predictor import Progress, check_count
-from heedful.training.train import read
+from heedful.training.reading import read
 
 Tags = str | os.PathLike[str] | Sequence[Sequence[str]]
 """A file of tags with spaces between them, a line for a pair; or the tags of each pair."""

@@ -13,7 +13,7 @@ from heedful.evaluation import Scores, evaluate_texts
 from heedful.notes import Message, Notes, skipped
 from heedful.options import EnsembleAverage, SearchOptions
 from heedful.predictor import Progress
-from heedful.training.train import read
+from heedful.training.reading import read
 
 
 def evaluate(

@@ -10,7 +10,7 @@ from heedful.api.run import Run, Runs, loaded
 from heedful.notes import Message, skipped
 from heedful.options import EnsembleAverage, ScoringOptions
 from heedful.predictor import Progress
-from heedful.training.train import read
+from heedful.training.reading import read
 
 
 def score(

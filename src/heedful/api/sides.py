@@ -23,7 +23,7 @@ from heedful.plots.picture import Picture
 from heedful.plots.report import Entry, Map
 from heedful.predictor import Predictor, Progress
 from heedful.recipes import PredictRecipe, Recipe
-from heedful.training.train import read
+from heedful.training.reading import read
 
 Facts = tuple[tuple[str, str], ...]
 

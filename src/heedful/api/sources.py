@@ -9,7 +9,7 @@ from heedful.data.features import Features, Reader
 from heedful.data.features.audio import Audio
 from heedful.data.features.image import Image
 from heedful.plots.picture import Picture
-from heedful.training.train import read
+from heedful.training.reading import read
 
 if TYPE_CHECKING:
     import numpy as np

@@ -10,6 +10,7 @@ from typing import Any
 
 from heedful.tracing.asking import attention_step, normaliser_of
 from heedful.tracing.heads import layers_step
+from heedful.tracing.layers import encoder_of_layers
 from heedful.tracing.recurrence import CELL_SOURCE, reading, recurrent_step
 from heedful.tracing.segments import encoder_of_segments, segments_step
 from heedful.tracing.words import (
@@ -21,7 +22,6 @@ from heedful.tracing.words import (
     LUONGS,
     OUTPUT,
     SOURCE,
-    VASWANI,
     Description,
     Letters,
     layer_end,
@@ -59,13 +59,13 @@ def _source(parts: Mapping[str, Any], letters: Letters) -> dict[str, Description
 
 
 def _other(parts: Mapping[str, Any], letters: Letters) -> dict[str, Description]:
-    """An encoder that there are no equations for."""
+    """An encoder that is not recurrent at one level."""
     if parts["encoder"] == "hierarchical":
         return encoder_of_segments(parts, letters)
-    what = {"self_attention": "layers of self-attention and feed-forward over E x and positions"}
-    equation, h = what.get(parts["encoder"], f"encoder {parts['encoder']!r}"), f"{letters.h}_{letters.j}"
-    source = f"{VASWANI}, section 3.1" if parts["encoder"] in what else ""
-    return {"source states": Description(ENCODER, h, f"{h}: {equation}", source)}
+    if parts["encoder"] == "self_attention":
+        return encoder_of_layers(parts, letters)
+    h = f"{letters.h}_{letters.j}"
+    return {"source states": Description(ENCODER, h, f"{h}: encoder {parts['encoder']!r}", "")}
 
 
 def _recurrent(parts: Mapping[str, Any], letters: Letters) -> dict[str, Description]:
