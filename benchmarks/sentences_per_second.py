@@ -20,7 +20,7 @@ from torch import nn
 
 import heedful
 from heedful.predictor import Predictor
-from heedful.training.train import read
+from heedful.training.reading import read
 
 
 class Clocked(nn.Module):

@@ -121,7 +121,6 @@ class Answers:
             convention=self.convention,
             source_positions=columns.positions,
             source_spans=columns.spans,
-            source_segments=columns.segments,
             target_end=bool(end),
             source_segments=columns.segments,
         )

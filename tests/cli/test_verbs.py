@@ -8,6 +8,8 @@ import re
 import pytest
 
 import heedful
+from heedful.data.digits import strips
+from heedful.plots import save_many
 from heedful.recipes import built_in
 from training.cases import TINY, train_tiny, write_pairs
 
@@ -263,14 +265,23 @@ def test_demo(cli, tmp_path):
 
 
 @pytest.mark.slow
-def test_demo_image(cli, tmp_path):
-    """Without a path of its own or a download: an answer to every strip, and pictures."""
+def test_demo_image(cli, tmp_path, monkeypatch):
+    """Without a path of its own or a download: an answer to every strip, and heat maps under the strips."""
+    over = []
+
+    def noted(alignments, path, *, pictures):
+        over.extend(pictures)
+        save_many(alignments, path, pictures=pictures)
+
+    monkeypatch.setattr("heedful.plots.save_many", noted)
     done = cli("demo", "image", "--out", tmp_path / "demo", "--minutes", 0.05)
     assert done.code == 0, done.err
     assert b"On 500 strips of digits never seen in training" in done.out
     assert re.search(rb"lies on the digit that is written for \d+\.\d % of 2,459 digits", done.out)
     for name in ("test-1", "all"):
         assert (tmp_path / "demo" / "heatmaps" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+    for picture, strip in zip(over, strips("test")[:6], strict=True):
+        assert (picture.values[:, : strip.picture.shape[1]] == strip.picture).all()
 
 
 @pytest.mark.parametrize("task", ["cmudict", "image"])

@@ -20,7 +20,8 @@ from heedful.data import NORMALISATIONS, Codec, read_pairs
 from heedful.data.split import split
 from heedful.errors import DataError
 from heedful.recipes import load
-from heedful.training.train import digest, make_codec, read
+from heedful.training.reading import read
+from heedful.training.train import digest, make_codec
 from training.cases import TINY, train_tiny, words, write_pairs
 
 SYMBOLS = ["<s>", "</s>", "<unk>", "<pad>", "@@", "|||", "∎", "\N{REPLACEMENT CHARACTER}", "[TAG]", "UNK"]

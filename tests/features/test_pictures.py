@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 import heedful
-from heedful.api.sources import picture_of
-from heedful.data.features import make_reader
+from heedful.api.sources import picture_of, picture_of_line
+from heedful.data.features import Array, make_reader
 from heedful.data.features.reader import Features
-from heedful.plots import load_report
+from heedful.data.pairs import read_pairs
+from heedful.plots import load_report, save
 
 from .cases import RATE, reader_of, tone, write_wav
 
@@ -29,6 +30,28 @@ def test_pictures_end_where_their_columns_end(made, kind, tmp_path) -> None:
         # Windows of sound reach over the start of the next: the picture ends with the last start and a hop.
         assert shown.picture.length == pytest.approx(spans[-1][1] - (0.01 if kind == "audio" else 0))
         assert len(shown.picture.cells(shown.alignment)) == len(shown.alignment.source)
+
+
+@pytest.mark.parametrize("kind", ["array", "audio", "image"])
+def test_align_draws_a_line_under_what_its_source_is(made, kind, cli, tmp_path) -> None:
+    """The very picture that `save` makes; of all other lines no file is read again."""
+    pairs, run = made[kind]
+    chosen = read_pairs(pairs, source_is_path=True).pairs[6]
+    done = cli("align", run, pairs, "--plot", tmp_path / "map.png", "--line", 7)
+    assert (done.code, done.err.splitlines()[-1]) == (0, f"{tmp_path / 'map.png'} shows line 7")
+    picture = picture_of(reader_of(kind).read(str(pairs.parent / chosen.source)), reader_of(kind))
+    save(heedful.align(run, pairs)[6], tmp_path / "expected.png", picture=picture)
+    assert (tmp_path / "map.png").read_bytes() == (tmp_path / "expected.png").read_bytes()
+
+
+def test_the_files_of_other_lines_are_left_alone(made, monkeypatch) -> None:
+    pairs, run = made["array"]
+    read = []
+    monkeypatch.setattr(Array, "load", lambda self, path: read.append(path) or np.ones((2, 5)))
+    loaded = heedful.load(run)
+    assert picture_of_line(loaded, pairs, 3).values.shape == (5, 2)
+    assert len(read) == 1
+    assert picture_of_line(loaded, pairs, 999) is None
 
 
 @pytest.mark.parametrize(("width", "stride"), [(1, 1), (3, 1), (3, 2), (4, 4)])

@@ -1,6 +1,9 @@
 """Readers of features: what they make of a file, and what they say of one that is none."""
 
+import io
 import re
+import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -71,6 +74,39 @@ def test_a_file_that_cannot_be_read_is_told(kind, tmp_path):
         reader_of(kind).read(str(tmp_path / "nothing"))
     with pytest.raises(BadLine, match="expected a file, got a folder"):
         reader_of(kind).read(str(tmp_path))
+    with pytest.raises(BadLine, match="cannot be read: embedded null byte"):
+        reader_of(kind).read(str(tmp_path / "a\0b"))
+
+
+def damaged(kind: str, folder: Path) -> list[bytes]:
+    """Files that their libraries refuse each with another error: of sizes, syntax, compression, the file's own end."""
+    whole = KINDS[kind][1](folder, "whole", "abc").read_bytes()
+    if kind == "image":
+        other = io.BytesIO()
+        Pillow.new("L", (9, 5)).save(other, "DDS")
+        strange = bytearray(other.getvalue())
+        strange[80:84] = bytes(4)  # what kind of pixels they are
+        return [whole[:40], bytes(strange)]
+    if kind == "audio":
+        return [whole[:16] + b"\x10\0\0\0" + whole[20:30], whole[:16] + b"\x03\0\0\0" + whole[20:], whole[:12]]
+    heads = ("{'descr': '<f8', 'fortran_order': False, 'shape': (1" + "0" * 30 + ", 3)}", "((((", "[1] * 9")
+    arrays = [b"\x93NUMPY\x01\0" + len(head).to_bytes(2, "little") + head.encode() + bytes(48) for head in heads]
+    packed = io.BytesIO()
+    np.savez(packed, a=np.ones((2, 5)))
+    for local, central, value in ((6, 8, 1), (8, 10, 99), (4, 6, 200)):  # encrypted; packed in an unknown way; too new
+        data = bytearray(packed.getvalue())
+        start = data.index(b"PK\x01\x02")
+        data[local] = data[start + central] = value
+        arrays.append(bytes(data))
+    return arrays
+
+
+@every
+def test_damage_of_all_kinds_is_told_in_words(kind, tmp_path):
+    for content in damaged(kind, tmp_path):
+        (tmp_path / "file").write_bytes(content)
+        with pytest.raises(BadLine, match=r"^expected .*, got something else: .*\w.*$"):
+            reader_of(kind).read(str(tmp_path / "file"))
 
 
 # Arrays.
@@ -94,6 +130,13 @@ def test_of_several_arrays_the_key_chooses(tmp_path):
         plain.read(str(tmp_path / "two.npz"))
     with pytest.raises(BadLine, match="expected an array 'two', got the arrays 'only'"):
         keyed.read(str(tmp_path / "one.npz"))
+
+
+def test_what_is_no_array_in_a_npz_is_told(tmp_path):
+    with zipfile.ZipFile(tmp_path / "a.npz", "w") as packed:
+        packed.writestr("a.txt", "abc")
+    with pytest.raises(BadLine, match=r"expected arrays of NumPy in a \.npz, got another file in it"):
+        reader_of("array").read(str(tmp_path / "a.npz"))
 
 
 @pytest.mark.parametrize(
@@ -246,6 +289,22 @@ def test_pictures_of_all_modes_are_grey_values(mode, tmp_path):
     np.testing.assert_allclose(found.values[:, 0], [0] * 4 + [1] * 4, atol=1e-6)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.int32])
+def test_numbers_without_a_white_are_told(dtype, tmp_path):
+    Pillow.fromarray(np.ones((5, 8), dtype)).save(tmp_path / "a.tif")
+    with pytest.raises(BadLine, match=r"expected grey values or colours of 1 to 16 bits, got numbers of 32 bits"):
+        reader_of("image").read(str(tmp_path / "a.tif"))
+
+
+def test_what_pillow_warns_of_is_read_all_the_same(tmp_path, recwarn):
+    grey = Pillow.fromarray(np.full((5, 8), 255, np.uint8))
+    grey.convert("P").save(tmp_path / "a.png", transparency=b"\0\x10\x20")
+    grey.save(tmp_path / "b.jpg", exif=b"Exif\0\0II*\0\x08\0\0\0\xff\xff and so on")
+    for name in ("a.png", "b.jpg"):
+        assert reader_of("image").read(str(tmp_path / name)).values[:3].mean() > 0.99
+    assert not recwarn.list
+
+
 # Options.
 
 
@@ -332,6 +391,18 @@ def test_what_is_wrong_names_the_pairs_the_line_and_the_path(tmp_path):
     assert [line for line, _ in left.skipped] == [2, 3]
     with pytest.raises(DataError, match=r"no usable line: 2 bad, the first is line 2: .*b.npy: expected an array"):
         with_features(lines._replace(pairs=lines.pairs[1:]), reader_of("array"), bad_lines="skip")
+
+
+def test_another_number_of_features_is_a_bad_line(tmp_path):
+    for name, size in (("a", 3), ("b", 5), ("c", 3)):
+        write_array(tmp_path / f"{name}.npy", np.ones((2, size)))
+    lines = corpus(tmp_path, "a.npy\tx", "b.npy\ty", "c.npy\tz")
+    told = f"{tmp_path}/b.npy: expected 3 features in each vector, got 5"
+    with pytest.raises(DataError, match=re.escape(f"{tmp_path}/pairs.tsv:2: {told}")):
+        with_features(lines, reader_of("array"))
+    assert with_features(lines, reader_of("array"), bad_lines="skip").skipped == ((2, told),)
+    with pytest.raises(DataError, match=re.escape("pairs.tsv:1: ") + ".*a.npy: expected 5 features .* got 3"):
+        with_features(lines, reader_of("array"), size=5)
 
 
 def test_a_json_line_names_a_file_too(tmp_path):

@@ -15,7 +15,7 @@ from heedful.data.features import readers
 from heedful.data.pairs import Pair
 from heedful.errors import DataError, RecipeError, RunError
 from heedful.runs import identity
-from heedful.training.train import read
+from heedful.training.reading import read
 from training.cases import Recorder, progress_of, resume, rows, same_tensors, train_tiny, write_pairs
 
 from .cases import KINDS, RATE, manifest, reader_of, strings, tone, train_on, write_array, write_wav
@@ -314,6 +314,31 @@ def test_bad_files_are_told_with_line_and_path(made, refused, tmp_path):
         listed.write_text(f"{name}\n")
         told = refused("predict", folder, listed)
         assert told.startswith(f"{listed}:1: {tmp_path}/{name}: {message}"), told
+
+
+@pytest.mark.parametrize("verb", ["evaluate", "align", "score", "diagnose", "look"])
+def test_every_verb_tells_the_pairs_the_line_and_the_path(verb, made, refused, tmp_path):
+    pairs, folder = made["array"]
+    listed = tmp_path / "a list.tsv"
+    good, bad = pairs.parent / paths_of(pairs)[0], tmp_path / "zu weit \xfc.npy"
+    write_array(bad, np.ones((2, 7)))
+    out = ("--out", tmp_path / "r.html") if verb == "look" else ()
+    for name, message in (
+        (bad.name, f"{bad}: expected 5 features in each vector, got 7"),
+        ("files/nothing", f"{tmp_path}/files/nothing: expected a file, got none of this name"),
+    ):
+        listed.write_text(f"\ufeff{good}\tA\n{name}\tB\n", "utf-8")
+        assert refused(verb, folder, listed, *out) == f"{listed}:2: {message}"
+    listed.write_text("\ufeff\n\n", "utf-8")
+    assert refused(verb, folder, listed, *out).startswith(f"{listed}: expected at least one line")
+
+
+def test_development_pairs_have_the_features_of_the_others(tmp_path):
+    pairs = manifest(tmp_path, "array")
+    write_array(tmp_path / "wide.npy", np.ones((2, 7)))
+    dev = write_pairs(tmp_path / "dev.tsv", [("wide.npy", "A")])
+    with pytest.raises(DataError, match=re.escape(f"{dev}:1: {tmp_path}/wide.npy: expected 5 features")):
+        train_on(pairs, tmp_path / "run", "array", dev=dev)
 
 
 def test_bad_pairs_are_told_with_line_and_path(refused, tmp_path):

@@ -63,6 +63,14 @@ def test_gaps_between_columns_stay_empty_and_no_spans_are_equal_shares() -> None
     assert picture.cells(Alignment.of(["a", "b"], ["A"], [[0.25, 0.75]])) == [(0, 6), (6, 12)]
 
 
+def test_patches_that_overlap_are_drawn_around_their_middles() -> None:
+    """Of the four columns of a patch, the next has two: each is drawn under what is around its own middle."""
+    spans = [(0, 4), (2, 6), (4, 8), (9, 13)]
+    alignment = Alignment.of(list("abcd"), ["A"], np.full((1, 4), 0.25), source_spans=spans)
+    assert Picture(np.eye(3, 12), "image").cells(alignment) == [(0, 3), (3, 5), (5, 8), (9, 12)]
+    assert Picture(np.eye(3, 12)).cells(alignment) == [(0, 2), (2, 4), (4, 8), (9, 12)]
+
+
 def test_images_keep_their_proportions() -> None:
     alignment = Alignment.of(list("abcdef"), ["A"], np.full((1, 6), 1 / 6))
     for shape in ((5, 60), (20, 30), (40, 30)):

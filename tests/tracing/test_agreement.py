@@ -30,10 +30,10 @@ VOCABULARIES = {name: SIZES[name] for name in ("source_vocabulary_size", "target
 
 
 def without_formula(parts: Mapping[str, Any]) -> set[str]:
-    """What is given, and what there are no equations for: encoders of several levels or layers that ask each other, and
+    """What is given, and what there are no equations for: encoders of several levels, decoders without recurrence, and
     scores and contexts of several heads."""
     found = set(GIVEN)
-    if parts["encoder"] != "recurrent":
+    if parts["encoder"] not in ("recurrent", "self_attention"):
         found |= {"source states"}
     if parts.get("scope") == "hierarchical":
         found |= {"segments"} if parts["heads"] == 1 else {"weights of heads"}
@@ -101,6 +101,22 @@ def test_all_combinations(number):
 @pytest.mark.parametrize("heads", [1, 2])
 def test_every_attention_of_a_decoder_without_recurrence(options, heads):
     check(traced(**{**options, "fusion": "transformer", "heads": heads, "decoder_size": 14}, decoder_layers=2))
+
+
+@pytest.mark.parametrize("norm", ["before", "after"])
+@pytest.mark.parametrize("positions", ["sinusoidal", "learned"])
+@pytest.mark.parametrize(("size", "heads", "layers"), [(14, 2, 3), (5, 1, 1), (9, 3, 2)])
+@pytest.mark.parametrize("source", [SOURCE, REVERSED], ids=["as written", "reversed"])
+def test_every_encoder_of_layers(norm, positions, size, heads, layers, source):
+    """Also where embeddings, of size 5, need no matrix."""
+    encoder = {"name": "self_attention", "norm": norm, "positions": positions, "heads": heads}
+    trace = traced(encoder=encoder, encoder_size=size, encoder_layers=layers, source=source, fusion="early")
+    check(trace)
+    asked = [quantity for quantity in trace.quantities if quantity.name.startswith("self-attention")]
+    assert len(asked) == layers
+    for quantity in asked:
+        assert quantity.axes == (tuple(source.labels), tuple(source.labels))
+        np.testing.assert_allclose(quantity.value.sum(1), 1)
 
 
 @pytest.mark.parametrize("start", starts.names())

@@ -14,7 +14,7 @@ from heedful.errors import RunError, SizeError
 from heedful.notes import Message, skipped
 from heedful.options import Convention, EnsembleAverage, ScoringOptions
 from heedful.predictor import Progress
-from heedful.training.train import read
+from heedful.training.reading import read
 
 
 def align(
@@ -80,7 +80,7 @@ def align(
     if convention is not None:
         nothing.read_as(convention)  # refused before the work, if there is none of that name
     predictor = run.predictor.with_options({"attention_temperature": attention_temperature}, known=ScoringOptions)
-    corpus = read(pairs, run.recipe.data)
+    corpus = read(pairs, run.recipe.data, features_size=run.codec.features_size)
     if message is not None and (text := skipped(corpus)):
         message(text)
     forced = predictor.force(corpus.pairs, batch_size=batch_size, posterior=posterior, progress=progress)

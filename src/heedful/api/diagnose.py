@@ -19,7 +19,7 @@ from heedful.errors import DataError, RunError, excerpt
 from heedful.model import Model
 from heedful.notes import Message, skipped
 from heedful.predictor import Progress, check_count
-from heedful.training.train import read
+from heedful.training.reading import read
 
 Tags = str | os.PathLike[str] | Sequence[Sequence[str]]
 """A file of tags with spaces between them, a line for a pair; or the tags of each pair."""
@@ -76,7 +76,7 @@ def diagnose(
     run = loaded(run)
     predictor = run.predictor.with_options({"attention_temperature": attention_temperature})
     model = _one_model(run, predictor.model)
-    corpus = read(pairs, run.recipe.data)
+    corpus = read(pairs, run.recipe.data, features_size=run.codec.features_size)
     places = spread(range(len(corpus.pairs)), size)
     if message is not None:
         for text in filter(None, (skipped(corpus), _left_out(corpus, places))):

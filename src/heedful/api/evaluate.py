@@ -13,7 +13,7 @@ from heedful.evaluation import Scores, evaluate_texts
 from heedful.notes import Message, Notes, few, skipped
 from heedful.options import EnsembleAverage, SearchOptions
 from heedful.predictor import Progress
-from heedful.training.train import read
+from heedful.training.reading import read
 
 
 def evaluate(
@@ -44,7 +44,7 @@ def evaluate(
     """
     run = loaded(run, ensemble_average)
     predictor = run.predictor.with_options(search)
-    corpus = read(pairs, run.recipe.data)
+    corpus = read(pairs, run.recipe.data, features_size=run.codec.features_size)
     answers = predictor.predict(corpus.pairs, batch_size=batch_size, progress=progress)
     if message is not None:
         _tell(run, corpus, answers, message)

@@ -10,7 +10,7 @@ from heedful.api.run import Run, Runs, loaded
 from heedful.notes import Message, skipped
 from heedful.options import EnsembleAverage, ScoringOptions
 from heedful.predictor import Progress
-from heedful.training.train import read
+from heedful.training.reading import read
 
 
 def score(
@@ -45,7 +45,7 @@ def score(
     """
     run = loaded(run, ensemble_average)
     predictor = run.predictor.with_options(scoring, known=ScoringOptions)
-    corpus = read(pairs, run.recipe.data)
+    corpus = read(pairs, run.recipe.data, features_size=run.codec.features_size)
     if message is not None and (text := skipped(corpus)):
         message(text)
     found = predictor.force(corpus.pairs, batch_size=batch_size, progress=progress)

@@ -23,7 +23,7 @@ from heedful.plots.picture import Picture
 from heedful.plots.report import Entry, Map
 from heedful.predictor import Predictor, Progress
 from heedful.recipes import PredictRecipe, Recipe
-from heedful.training.train import read
+from heedful.training.reading import read
 
 Facts = tuple[tuple[str, str], ...]
 
@@ -189,10 +189,11 @@ def _read(run: Run, wanted: Wanted) -> tuple[bool, Corpus]:
             raise DataError(f"expected a text as {'target' if pair.source.strip() else 'source'}, got a blank")
         return given is not None and wanted.n_best is None, Corpus("", (pair._replace(target=given),), ())
     assert wanted.pairs is not None
-    corpus = read(wanted.pairs, data, need_target=False)
+    size = run.codec.features_size
+    corpus = read(wanted.pairs, data, features_size=size, need_target=False)
     forced = wanted.n_best is None and any(pair.target is not None for pair in corpus.pairs)
     if forced and any(pair.target is None or not pair.source.strip() for pair in corpus.pairs):
-        corpus = read(wanted.pairs, data)  # which refuses or skips those, as the recipe says
+        corpus = read(wanted.pairs, data, features_size=size)  # which refuses or skips those, as the recipe says
     if not any(pair.source.strip() for pair in corpus.pairs):
         raise DataError(f"{corpus.name}: expected at least one line to look at, got none")
     return forced, corpus

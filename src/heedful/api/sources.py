@@ -2,15 +2,32 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from heedful.data.features import Features, Reader
 from heedful.data.features.audio import Audio
 from heedful.data.features.image import Image
 from heedful.plots.picture import Picture
+from heedful.training.reading import read
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from heedful.api.run import Run
+
+
+def picture_of_line(run: Run, pairs: str | os.PathLike[str], line: int) -> Picture | None:
+    """`picture_of` the source in a line of `pairs`; None where sources are texts.
+
+    Raises:
+        DataError: the line cannot be read.
+    """
+    side = run.codec.source_features
+    if side is None:
+        return None
+    chosen = read(pairs, run.recipe.data, line=line, features_size=side.size).pairs
+    return picture_of(chosen[0].features, side.reader) if chosen else None
 
 
 def picture_of(features: Features | None, reader: Reader) -> Picture | None:

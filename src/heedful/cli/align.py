@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +15,7 @@ from heedful.errors import DataError
 if TYPE_CHECKING:
     from heedful.alignment import Alignment, LinkScores
     from heedful.options import Convention, EnsembleAverage, LinkRule
+    from heedful.plots import Picture
 
 _PHARAOH = (".txt", ".txt.gz", ".pharaoh", ".pharaoh.gz")
 
@@ -42,6 +43,7 @@ def align_lines(
     import heedful
     from heedful.alignment.files import JSON_LINES
     from heedful.alignment.rules import check_rule
+    from heedful.api.sources import picture_of_line
     from heedful.cli.show import Counter, note, write
 
     check_rule(links, threshold)
@@ -50,22 +52,23 @@ def align_lines(
         raise DataError("--swap turns links, but not the weights that JSON has beside them: leave one of the two out")
     if out is not None:
         _check_out(out, as_json=as_json, links_asked=swap or links != "argmax" or threshold is not None)
+    loaded = heedful.load(run, ensemble_average=ensemble_average)
     with Counter("aligning") as progress:
         alignments = heedful.align(
-            run,
+            loaded,
             pairs,
             posterior=posterior,
             convention=convention,
             words=words,
             second=second,
             batch_size=batch_size,
-            ensemble_average=ensemble_average,
             attention_temperature=attention_temperature,
             progress=progress,
             message=note,
         )
     if plot is not None:
-        _draw(alignments, plot, 1 if line is None else line)
+        drawn = 1 if line is None else line
+        _draw(alignments, plot, drawn, None if second else partial(picture_of_line, loaded, pairs))
     as_text = partial(_text, rule=links, threshold=threshold, swap=swap, posterior=posterior)
     if out is None:
         write(*(as_text(alignment, as_json=as_json) for alignment in alignments))
@@ -125,8 +128,11 @@ def _save(alignments: Sequence[Alignment], out: Path, as_text: partial[str]) -> 
     say(f"{out} has the alignments, {len(alignments)} in all")
 
 
-def _draw(alignments: Sequence[Alignment], plot: Path, line: int) -> None:
-    """Draw one alignment; that a font lacks letters is told like anything else."""
+def _draw(
+    alignments: Sequence[Alignment], plot: Path, line: int, picture_of: Callable[[int], Picture | None] | None
+) -> None:
+    """Draw one alignment, under what its source is where that is no text; that a font lacks letters is told like
+    anything else."""
     from heedful.cli.show import note, say
     from heedful.plots import save
 
@@ -136,7 +142,7 @@ def _draw(alignments: Sequence[Alignment], plot: Path, line: int) -> None:
         raise DataError(f"line {line} was skipped, so there is nothing to draw")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        save(alignments[line - 1], plot)
+        save(alignments[line - 1], plot, picture=None if picture_of is None else picture_of(line))
     for warning in caught:
         note(str(warning.message))
     say(f"{plot} shows line {line}")

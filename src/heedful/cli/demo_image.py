@@ -6,9 +6,8 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from heedful.alignment import Alignment
+    from heedful.api.run import Run
 
 DRAWN = 6
 
@@ -37,7 +36,7 @@ def run_image_demo(out: str, *, minutes: float) -> None:
         "\ntoken error is the share of digits that are wrong.",
         f"The largest weight lies on the digit that is written for {100 * hits / digits:.1f} % of {digits:,} digits.",
     )
-    _draw(alignments, folder)
+    _draw(run, alignments)
 
 
 def _hits(alignments: list[Alignment], spans: list[tuple[tuple[int, int], ...]]) -> tuple[int, int]:
@@ -48,15 +47,22 @@ def _hits(alignments: list[Alignment], spans: list[tuple[tuple[int, int], ...]])
     return sum(found), len(found)
 
 
-def _draw(alignments: list[Alignment], folder: Path) -> None:
+def _draw(run: Run, alignments: list[Alignment]) -> None:
+    """Each of some strips over its heat map, and a page of them all."""
+    from heedful.api.sources import picture_of
     from heedful.cli.show import write
+    from heedful.data.digits import strips
     from heedful.plots import save, save_many
 
-    maps = folder / "heatmaps"
+    folder, maps = run.folder, run.folder / "heatmaps"
     maps.mkdir(exist_ok=True)
-    for number, alignment in enumerate(alignments[:DRAWN], start=1):
-        save(alignment, maps / f"test-{number}.png")
-    save_many(alignments[:DRAWN], maps / "all.png")
+    side = run.codec.source_features
+    assert side is not None
+    shown = alignments[:DRAWN]
+    pictures = [picture_of(side.reader.features(strip.picture), side.reader) for strip in strips("test")[:DRAWN]]
+    for number, (alignment, picture) in enumerate(zip(shown, pictures, strict=True), start=1):
+        save(alignment, maps / f"test-{number}.png", picture=picture)
+    save_many(shown, maps / "all.png", pictures=pictures)
     write(
         f"\nWhere the model looked: {maps}/all.png, and one picture a strip beside it.",
         f"The model:              {folder}",

@@ -110,6 +110,11 @@ class Codec:
         """Whether a target is one label, without an END."""
         return self.target_tokeniser.is_label
 
+    @property
+    def features_size(self) -> int | None:
+        """F, where sources are features."""
+        return None if self.source_features is None else self.source_features.size
+
     def source_of(self, pair: Pair) -> Encoded:
         """The source of a pair as the model gets it: text or features.
 

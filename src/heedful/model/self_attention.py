@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from heedful.attention import Attended
 from heedful.model.blocks import Inputs, Layer, embedding_scale
 from heedful.model.encoder import Encoded, Encoder, encoders
 
@@ -67,17 +68,22 @@ class SelfAttention(Encoder):
 
     def forward(self, source: Tensor, mask: Tensor, positions: Tensor) -> Encoded:
         vectors, mask, positions = self.embed(source, mask, positions)
-        values = self.inputs(vectors, _with_end(mask, positions))
+        values = self.placed(vectors, mask, positions)
         for block in self.blocks:
-            values = _ask_each_other(block, values, mask, positions)  # pyright: ignore[reportArgumentType]
+            heard, _ = ask_each_other(block, values, mask, positions)  # pyright: ignore[reportArgumentType]
+            values = block.think(heard)  # pyright: ignore[reportCallIssue]
         return Encoded(self.norm(values), mask, positions, ())
 
+    def placed(self, vectors: Tensor, mask: Tensor, positions: Tensor) -> Tensor:
+        """What the first layer reads, (B, S, H): vectors (B, S, E) that know their places."""
+        return self.inputs(vectors, _with_end(mask, positions))
 
-def _ask_each_other(block: Layer, x: Tensor, mask: Tensor, positions: Tensor) -> Tensor:
-    """x (B, S, H) with mask and positions (B, S) -> (B, S, H)."""
+
+def ask_each_other(block: Layer, x: Tensor, mask: Tensor, positions: Tensor) -> tuple[Tensor, Attended]:
+    """States x (B, S, H) with mask and positions (B, S) once they have heard each other, and what they heard."""
     read = block.around_attention.read(x)
-    heard = block.attention(read, block.attention.prepare(read, mask, positions)).context
-    return block.think(block.around_attention.add(x, heard))
+    heard = block.attention(read, block.attention.prepare(read, mask, positions))
+    return block.around_attention.add(x, heard.context), heard
 
 
 def _with_end(mask: Tensor, positions: Tensor) -> Tensor:

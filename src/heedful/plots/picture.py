@@ -74,8 +74,11 @@ class Picture:
         return np.clip((self.values - low) / (high - low), 0, 1) if high > low else np.zeros_like(self.values)
 
     def cells(self, alignment: Alignment) -> list[tuple[float, float]]:
-        """From where to where each column of the weights is drawn: its span, up to where the next one begins and to the
-        end of the picture; equal shares of the picture where the alignment has no spans.
+        """From where to where each column of the weights is drawn: its span, as far as it is on the picture; equal
+        shares of the picture where the alignment has no spans.
+
+        Spans that overlap are cut: on an image, whose pixels are where they are, in the middle of what they share; of
+        sound where the next one begins, as windows are in a spectrogram.
 
         Raises:
             DataError: the spans do not go from left to right over the picture.
@@ -83,10 +86,12 @@ class Picture:
         count = len(alignment.source)
         if alignment.source_spans is None:
             return [(self.length * place / count, self.length * (place + 1) / count) for place in range(count)]
-        starts = [start for start, _ in alignment.source_spans]
-        ends = [
-            min(end, next_) for (_, end), next_ in zip(alignment.source_spans, [*starts[1:], self.length], strict=True)
-        ]
+        starts, ends = map(list, zip(*alignment.source_spans, strict=True))
+        ends[-1] = min(ends[-1], self.length)
+        for place in range(1, count):
+            if ends[place - 1] > starts[place]:
+                middle = (ends[place - 1] + starts[place]) / 2
+                ends[place - 1] = starts[place] = middle if self.kind == "image" else starts[place]
         for place, (start, end) in enumerate(zip(starts, ends, strict=True)):
             if not 0 <= start < end:
                 raise DataError(

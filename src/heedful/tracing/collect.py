@@ -18,6 +18,7 @@ from heedful.data.batches import Example, Sequences, collate
 from heedful.data.codec import Encoded as Source
 from heedful.data.vocabulary import Vocabulary
 from heedful.model import Encoded, Model, State, Steps, cells, encoders, fusions, readouts, starts
+from heedful.model.self_attention import ask_each_other
 from heedful.tracing.attended import Tensors, attended
 from heedful.tracing.weights import registered_name
 
@@ -38,6 +39,10 @@ def parts_of(model: Model) -> dict[str, Any]:
         "fusion": registered_name(fusions, own),
         "readout": registered_name(readouts, decoder.readout),
     }
+    if parts["encoder"] == "self_attention":
+        block: Any = next(iter(encoder.blocks))  # pyright: ignore[reportArgumentType, reportCallIssue]
+        norm = "before" if block.around_attention.before else "after"
+        parts |= {"encoder_heads": block.attention.heads, "encoder_norm": norm}
     if parts["fusion"] == "late":
         fusion: Any = decoder.fusion
         parts |= {"combine": "concat" if fusion.gate is None else "gate", "input_feeding": fusion.input_feeding}
@@ -98,7 +103,10 @@ def _source(model: Model, source: Sequences) -> tuple[Encoded, Tensors]:
     encoded = model.encode(source)
     inputs = encoder.embedding(source.tokens)
     values = {"source symbols": source.tokens[0], "places": source.positions[0], "source embeddings": inputs[0]}
-    if parts_of(model)["encoder"] != "recurrent":
+    kind = parts_of(model)["encoder"]
+    if kind == "self_attention":
+        values |= _layers(encoder, source)
+    if kind != "recurrent":
         return encoded, values | {"source states": encoded.values[0]} | _last(model, encoded)
     for layer in range(1, encoder.layers + 1):
         end = _end(layer, encoder.layers)
@@ -119,6 +127,20 @@ def _source(model: Model, source: Sequences) -> tuple[Encoded, Tensors]:
             values[f"forward states{end}"] = states[0]
         inputs = states
     return encoded, values | {"source states": encoded.values[0]} | _last(model, encoded)
+
+
+def _layers(encoder: Any, source: Sequences) -> Tensors:
+    """The states of an encoder whose states ask each other, layer by layer."""
+    vectors, mask, positions = encoder.embed(source.tokens, source.mask, source.positions)
+    x = encoder.placed(vectors, mask, positions)
+    values: Tensors = {"placed embeddings": x[0]}
+    for layer, block in enumerate(encoder.blocks, start=1):
+        end, (heard, attended) = _end(layer, encoder.layers), ask_each_other(block, x, mask, positions)
+        x = block.think(heard)
+        assert attended.weights is not None
+        values |= {f"self-attention{end}": attended.weights[0], f"heard states{end}": heard[0]}
+        values[f"layer states{end}"] = x[0]
+    return values
 
 
 def _last(model: Model, encoded: Encoded) -> Tensors:

@@ -10,6 +10,7 @@ from typing import Any
 
 from heedful.tracing.asking import attention_step, normaliser_of
 from heedful.tracing.heads import layers_step
+from heedful.tracing.layers import encoder_of_layers
 from heedful.tracing.recurrence import CELL_SOURCE, reading, recurrent_step
 from heedful.tracing.segments import encoder_of_segments, segments_step
 from heedful.tracing.words import (
@@ -21,7 +22,6 @@ from heedful.tracing.words import (
     LUONGS,
     OUTPUT,
     SOURCE,
-    VASWANI,
     Description,
     Letters,
     layer_end,
@@ -59,16 +59,14 @@ def _source(parts: Mapping[str, Any], letters: Letters) -> dict[str, Description
 
 
 def _other(parts: Mapping[str, Any], letters: Letters) -> dict[str, Description]:
-    """An encoder that there are no equations for."""
+    """An encoder that is not recurrent at one level."""
     if parts["encoder"] == "hierarchical":
         return encoder_of_segments(parts, letters)
-    what = {
-        "self_attention": "layers of self-attention and feed-forward over E x and positions",
-        "pointwise": "layers tanh(W x + b) over E x, of each symbol alone",
-    }
+    if parts["encoder"] == "self_attention":
+        return encoder_of_layers(parts, letters)
+    what = {"pointwise": "layers tanh(W x + b) over E x, of each symbol alone"}
     equation, h = what.get(parts["encoder"], f"encoder {parts['encoder']!r}"), f"{letters.h}_{letters.j}"
-    source = f"{VASWANI}, section 3.1" if parts["encoder"] == "self_attention" else ""
-    return {"source states": Description(ENCODER, h, f"{h}: {equation}", source)}
+    return {"source states": Description(ENCODER, h, f"{h}: {equation}", "")}
 
 
 def _recurrent(parts: Mapping[str, Any], letters: Letters) -> dict[str, Description]:

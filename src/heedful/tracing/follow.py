@@ -105,17 +105,21 @@ def _written(word: str, symbol: int, probabilities: Array) -> Description:
 
 
 _OVER_SOURCE = {
-    "source symbols", "places", "source embeddings", "source states", "keys", "scores", "window", "weights", "prior",
-    "weights before the prior", "coverage", "earlier weights", "location features", "stops before", "segments",
+    "source symbols", "places", "source embeddings", "placed embeddings", "source states", "keys", "scores", "window",
+    "weights", "prior", "weights before the prior", "coverage", "earlier weights", "location features", "stops before",
+    "segments",
 }  # fmt: skip
+_STATES = ("forward states", "backward states", "heard states", "layer states")
 
 
 def _axes(
     name: str, value: Array, source: Sequence[str], vocabulary: Sequence[str]
 ) -> tuple[tuple[str, ...] | None, ...]:
     first: tuple[str, ...] | None = None
-    if name in _OVER_SOURCE or name.startswith(("forward states", "backward states")):
+    if name in _OVER_SOURCE or name.startswith(_STATES):
         first = tuple(source)
+    elif name.startswith("self-attention"):
+        return (tuple(source), tuple(source))
     elif "of heads" in name:
         return (None, tuple(source))
     elif name in ("logits", "probabilities"):

@@ -21,6 +21,7 @@ from heedful.tracing.formulas import (
     under,
     weights_of_heads,
 )
+from heedful.tracing.layers import layers_again
 from heedful.tracing.rated import score_of, segments_of
 from heedful.tracing.remembering import earlier, monotonic
 from heedful.tracing.windows import scope_of
@@ -69,7 +70,7 @@ def _embeddings(values: Values, weights: Values) -> dict[str, Array]:
 def _encoder(parts: Parts, values: Values, weights: Values) -> dict[str, Array]:
     """h_j of every layer, word by word, and the states after the last word that is read."""
     if parts["encoder"] != "recurrent":
-        return {}
+        return layers_again(parts, values, weights) if parts["encoder"] == "self_attention" else {}
     layers, found = parts["encoder_layers"], {}
     inputs = values["source embeddings"]
     for layer in range(1, layers + 1):

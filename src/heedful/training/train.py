@@ -13,8 +13,7 @@ import torch
 
 from heedful.data.batches import Example
 from heedful.data.codec import Codec
-from heedful.data.features import check_texts, make_reader, with_features
-from heedful.data.pairs import Corpus, Pair, read_pairs
+from heedful.data.pairs import Corpus, Pair
 from heedful.data.split import split, spread
 from heedful.errors import DataError, RecipeError, RunError
 from heedful.model import Model
@@ -28,6 +27,7 @@ from heedful.training.guide import Guide
 from heedful.training.log import Log
 from heedful.training.loop import Loop
 from heedful.training.optimisers import make_optimiser
+from heedful.training.reading import read
 from heedful.training.validate import Validator, greedy_predictor
 
 
@@ -123,26 +123,6 @@ def _loop(
     )
 
 
-def read(pairs: str | os.PathLike[str], data: DataRecipe, *, need_target: bool = True) -> Corpus:
-    """`pairs` as the recipe says that its columns, and the files that they name, are to be read."""
-    corpus = read_pairs(
-        pairs,
-        source_column=data.source_column,
-        target_column=data.target_column,
-        second_source_column=data.second_source_column,
-        tag_columns=tuple(data.tag_columns),
-        tag_separator=data.tag_separator,
-        normalisation=data.normalisation,
-        bad_lines=data.bad_lines,
-        need_target=need_target,
-        source_is_path=data.source_features is not None,
-    )
-    if data.source_features is None:
-        check_texts(corpus)
-        return corpus
-    return with_features(corpus, make_reader(data.source_features.model_dump()), bad_lines=data.bad_lines)
-
-
 def make_codec(pairs: Sequence[Pair], data: DataRecipe) -> Codec:
     """Tokenisers and vocabularies from the training pairs."""
 
@@ -180,9 +160,11 @@ def digest(values: Iterable[Sequence[Any]]) -> str:
     return total.hexdigest()
 
 
-def _corpus(location: str | os.PathLike[str], data: DataRecipe, reporter: Reporter) -> Corpus:
+def _corpus(
+    location: str | os.PathLike[str], data: DataRecipe, reporter: Reporter, features_size: int | None = None
+) -> Corpus:
     """All pairs there; what was skipped is told."""
-    corpus = read(location, data)
+    corpus = read(location, data, features_size=features_size)
     if text := skipped(corpus):
         reporter.message(text)
     return corpus
@@ -196,7 +178,9 @@ def _parts(
         if data.dev_share == 0:
             raise DataError("nothing to validate on: data.dev_share is 0, and no dev pairs are given")
         return split(corpus.pairs, data.dev_share)
-    train_pairs, dev_pairs = corpus.pairs, _corpus(dev, data, reporter).pairs
+    train_pairs, features = corpus.pairs, corpus.pairs[0].features
+    size = None if features is None else features.values.shape[1]
+    dev_pairs = _corpus(dev, data, reporter, size).pairs
     known = {pair.asked for pair in train_pairs}
     if both := sum(pair.asked in known for pair in dev_pairs):
         reporter.message(f"{both:,} of {len(dev_pairs):,} development sources are trained on too")

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import zipfile
-import zlib
 from typing import TYPE_CHECKING
 
-from heedful.data.features.reader import Features, Reader, readers
+from heedful.data.features.reader import Features, Reader, decoding, readers
 from heedful.data.lines import BadLine
 
 if TYPE_CHECKING:
@@ -29,17 +27,14 @@ class Array(Reader):
     def load(self, path: str) -> np.ndarray:
         import numpy as np
 
-        try:
-            with open(path, "rb") as file:
-                loaded = np.load(file, allow_pickle=False)
-                if isinstance(loaded, np.ndarray):
-                    return loaded
+        with decoding(path, "an array of NumPy (.npy or .npz)") as file:
+            loaded = np.load(file, allow_pickle=False)
+            if not isinstance(loaded, np.ndarray):
                 with loaded:
-                    return loaded[self._key(loaded.files)]
-        # All that NumPy and zipfile say of damaged files; a size that is damaged may ask for more memory than there is.
-        except (ValueError, EOFError, TypeError, KeyError, MemoryError, zipfile.BadZipFile, zlib.error) as error:
-            reason = str(error).partition("\n")[0] or type(error).__name__
-            raise BadLine(f"expected an array of NumPy (.npy or .npz), got something else: {reason}") from None
+                    loaded = loaded[self._key(loaded.files)]
+            if not isinstance(loaded, np.ndarray):  # what else is in a .npz is given as bytes
+                raise BadLine("expected arrays of NumPy in a .npz, got another file in it")
+            return loaded
 
     def features(self, content: np.ndarray) -> Features:
         if content.dtype.kind not in "fiub":

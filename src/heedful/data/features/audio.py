@@ -5,7 +5,7 @@ from __future__ import annotations
 import wave
 from typing import TYPE_CHECKING, NamedTuple
 
-from heedful.data.features.reader import Features, Reader, readers
+from heedful.data.features.reader import Features, Reader, decoding, readers
 from heedful.data.lines import BadLine
 from heedful.errors import RecipeError
 
@@ -57,12 +57,9 @@ class Audio(Reader):
         )  # of the transform: more than the window, so that low bands have some
 
     def load(self, path: str) -> Sound:
-        try:
-            with wave.open(path, "rb") as file:
-                width, channels, rate = file.getsampwidth(), file.getnchannels(), file.getframerate()
-                data = file.readframes(file.getnframes())
-        except (wave.Error, EOFError) as error:
-            raise BadLine(f"expected a WAV file with PCM samples, got something else: {error or 'its end'}") from None
+        with decoding(path, "a WAV file with PCM samples") as file, wave.open(file, "rb") as sound:
+            width, channels, rate = sound.getsampwidth(), sound.getnchannels(), sound.getframerate()
+            data = sound.readframes(sound.getnframes())
         return Sound(_samples(data[: len(data) // (width * channels) * width * channels], width, channels), rate)
 
     def features(self, content: Sound) -> Features:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import threading
+import warnings
 from typing import TYPE_CHECKING
 
-from heedful.data.features.reader import Features, Reader, readers
+from heedful.data.features.reader import Features, Reader, decoding, readers
 from heedful.data.lines import BadLine
 from heedful.errors import RecipeError
 
@@ -12,6 +14,9 @@ if TYPE_CHECKING:
     import numpy as np
 
 _MOST = 10_000
+
+_heard = threading.Lock()
+"""Which warnings are heard can only be said to the whole process: one thread at a time."""
 
 
 @readers.register("image")
@@ -44,14 +49,21 @@ class Image(Reader):
         import numpy as np
         from PIL import Image as Pillow
 
-        with open(path, "rb") as file:  # what the system says of the file, before Pillow says what it is not
+        with decoding(path, "a picture") as file, _heard, warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of odd metadata, of palettes, of many pixels: it is read all the same
             try:
-                with Pillow.open(file) as picture:
-                    if picture.mode.startswith("I;16"):
-                        return np.asarray(picture, dtype=np.float32) / 65535
-                    return np.asarray(picture.convert("L"), dtype=np.float32) / 255
-            except (OSError, ValueError, SyntaxError, EOFError, Pillow.DecompressionBombError) as error:
-                raise BadLine(f"expected a picture, got something else: {error}") from None
+                picture = Pillow.open(file)
+            except Pillow.UnidentifiedImageError:  # whose text names an object
+                raise BadLine("expected a picture, got something else: of no kind that Pillow knows") from None
+            with picture:
+                if picture.mode.startswith("I;16"):
+                    return np.asarray(picture, dtype=np.float32) / 65535
+                if picture.mode in ("I", "F"):
+                    raise BadLine(
+                        "expected grey values or colours of 1 to 16 bits, got numbers of 32 bits "
+                        f"(mode {picture.mode}), of which none is known to be white"
+                    )
+                return np.asarray(picture.convert("L"), dtype=np.float32) / 255
 
     def features(self, content: np.ndarray) -> Features:
         import numpy as np

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from heedful.data.lines import BadLine
 from heedful.registry import Registry
@@ -62,6 +64,8 @@ class Reader(ABC):
             raise BadLine("expected a file, got a folder") from None
         except OSError as error:
             raise BadLine(f"cannot be read: {error.strerror or error}") from None
+        except ValueError as error:  # a name that no file can have
+            raise BadLine(f"cannot be read: {error}") from None
         return self.checked(content)
 
     def checked(self, content: Any) -> Features:
@@ -94,6 +98,22 @@ class Reader(ABC):
 
     def __hash__(self) -> int:
         return hash(tuple(self.to_json().items()))
+
+
+@contextmanager
+def decoding(path: str, expected: str) -> Iterator[BinaryIO]:
+    """The file, open. What a library says of content that it cannot decode becomes a `BadLine`.
+
+    There is no list of what it may say: errors of any class, many without a text.
+    """
+    with open(path, "rb") as file:  # what the system says of the file is told by `Reader.read`
+        try:
+            yield file
+        except BadLine:
+            raise
+        except Exception as error:
+            reason = str(error).partition("\n")[0] or "it is damaged or cut"
+            raise BadLine(f"expected {expected}, got something else: {reason}") from None
 
 
 readers: Registry[Reader] = Registry("reader of features")

@@ -12,11 +12,14 @@ from heedful.data.pairs import Corpus, Pair
 from heedful.errors import DataError
 
 
-def with_features(corpus: Corpus, reader: Reader, *, bad_lines: Literal["error", "skip"] = "error") -> Corpus:
+def with_features(
+    corpus: Corpus, reader: Reader, *, size: int | None = None, bad_lines: Literal["error", "skip"] = "error"
+) -> Corpus:
     """`corpus` with the features of each source: a path from the folder that the file of the pairs is in, or a part of
     a built-in corpus of pictures. A blank source has none.
 
     Args:
+        size: F, which all must have; by default that of the first.
         bad_lines: as in `read_pairs`; a line with a bad source is a bad line.
 
     Raises:
@@ -29,7 +32,9 @@ def with_features(corpus: Corpus, reader: Reader, *, bad_lines: Literal["error",
     for pair in corpus.pairs:
         try:
             content = None if contents is None else contents[pair.source]
-            pairs.append(pair._replace(features=_features(pair.source, reader, folder, content)))
+            features = _features(pair.source, reader, folder, content)
+            size = _checked_size(features, size)
+            pairs.append(pair._replace(features=features))
         except BadLine as bad:
             reason = f"{os.path.join(folder, pair.source)}: {bad.reason}"
             if bad_lines == "error":
@@ -62,6 +67,14 @@ def features_of(path: str, reader: Reader, *, folder: str, place: str) -> Featur
         return _features(path, reader, folder, None)
     except BadLine as bad:
         raise DataError(f"{place}: {os.path.join(folder, path)}: {bad.reason}") from None
+
+
+def _checked_size(features: Features | None, size: int | None) -> int | None:
+    """`size`, or the first that there is."""
+    own = size if features is None else features.values.shape[1]
+    if own != size and size is not None:
+        raise BadLine(f"expected {size} features in each vector, got {own}")
+    return own
 
 
 def _features(path: str, reader: Reader, folder: str, content: Any) -> Features | None:
