@@ -69,9 +69,18 @@ class Given(nn.Module):
         return Encoded(self.values, mask, positions, (self.state(*self.last),))
 
 
-def make(shape: Shape, fusion: str, cell: str, *, encoder: bool = False, seed: int = 1) -> Model:
+def make(
+    shape: Shape,
+    fusion: str,
+    cell: str,
+    *,
+    encoder: bool = False,
+    scope: dict[str, Any] | None = None,
+    score: str | None = None,
+    seed: int = 1,
+) -> Model:
     """heedful's model of these sizes, without dropout; random source states stand where the encoder would, unless
-    `encoder` asks for it."""
+    `encoder` asks for it. `scope` is global, `score` that of the fusion, unless it is said."""
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         model = build(
@@ -81,7 +90,8 @@ def make(shape: Shape, fusion: str, cell: str, *, encoder: bool = False, seed: i
             cell=cell,
             encoder_size=shape.hidden,
             decoder_size=shape.hidden,
-            **FUSIONS[fusion],
+            scope=scope or "global",
+            **{**FUSIONS[fusion], **({"score": score} if score else {})},
         )
         if not encoder:
             state = model.encoder.state

@@ -27,7 +27,9 @@ class Answering(Protocol):
     def shortening(self) -> int: ...
     def begin(self, source: Sequences, second: Sequences | None = None, *, hypotheses: int = 0) -> tuple[Any, Any]: ...
     def step(self, tokens: Tensor, memory: Any, state: Any) -> tuple[Tensor, Weights | None, Any]: ...
-    def force(self, batch: Batch) -> tuple[Tensor, Tensor | None]: ...
+    @property
+    def dense_weights(self) -> int: ...
+    def force(self, batch: Batch, *, with_weights: bool = True) -> tuple[Tensor, Tensor | None]: ...
     def posterior(self, batch: Batch) -> Tensor: ...
     def at_attention_temperature(self, temperature: float) -> Answering: ...
     def parameters(self) -> Any: ...
@@ -87,6 +89,11 @@ class Ensemble(nn.Module):
         """Whether any of the models has."""
         return any(model.has_attention for model in self._members())
 
+    @property
+    def dense_weights(self) -> int:
+        """As a model's: of the one that makes most."""
+        return max(model.dense_weights for model in self._members())
+
     def begin(
         self, source: Sequences, second: Sequences | None = None, *, hypotheses: int = 0
     ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
@@ -103,9 +110,10 @@ class Ensemble(nn.Module):
         logs, weights, states = zip(*(model.step(tokens, *its) for model, *its in steps), strict=True)
         return self._agree(logs), _mean(weights), states
 
-    def force(self, batch: Batch) -> tuple[Tensor, Tensor | None]:
+    def force(self, batch: Batch, *, with_weights: bool = True) -> tuple[Tensor, Tensor | None]:
         """Forced decoding, as a model's."""
-        logs, weights = zip(*(model.distributions(batch) for model in self._members()), strict=True)
+        each = (model.distributions(batch, with_weights=with_weights) for model in self._members())
+        logs, weights = zip(*each, strict=True)
         return of_target(self._agree(logs), batch), _mean(weights)
 
     def posterior(self, batch: Batch) -> Tensor:

@@ -29,6 +29,10 @@ class TrainingError(HeedfulError):
     """Training cannot go on, for instance because the loss is not a number."""
 
 
+class MemoryShortage(HeedfulError):
+    """There is not enough memory for a batch of sentences."""
+
+
 class SizeError(HeedfulError, ValueError):
     """Two parts of a model, or a tensor and a module, do not fit together."""
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any
 
@@ -22,6 +23,7 @@ from heedful.ensemble import Answering, Ensemble
 from heedful.errors import DataError, RecipeError, RunError
 from heedful.options import SearchOptions
 from heedful.recipes import WIDEST, PredictRecipe, with_options
+from heedful.room import NARROWER, Asked, room_for
 from heedful.search import Hypothesis
 from heedful.tensors import map_tensors, precise
 
@@ -121,19 +123,24 @@ class Predictor:
         examples = [Example.of(pairs[index], self.codec, index, with_target=False) for index in asked]
         for batch, members in self._batches(examples, batch_size):
             lines = [pairs[example.index].line for example in members]
-            found = self.searched(batch, lines, n_best=n_best, with_weights=with_weights)
-            for example, hypotheses, line in zip(members, found, lines, strict=True):
-                if not hypotheses:
-                    raise RunError(f"line {line}: no answer has a finite probability; are the run's weights damaged?")
-                predictions = [
-                    self._answers.prediction(example, hypothesis, with_alignment=with_alignment)
-                    for hypothesis in hypotheses
-                ]
-                # What was drawn may come twice; of what was searched for, other tokens may spell the same text.
-                drawn = self.settings.sampling_temperature is not None
-                answers[example.index] = predictions if drawn else different(predictions)
+            with self._room_for(members, lines, with_weights=with_weights):
+                found = self.searched(batch, lines, n_best=n_best, with_weights=with_weights)
+                for example, hypotheses, line in zip(members, found, lines, strict=True):
+                    answers[example.index] = self._told(example, hypotheses, line, with_alignment)
             _tell(progress, len(members))
         return answers
+
+    def _told(
+        self, example: Example, hypotheses: Sequence[Hypothesis], line: int, with_alignment: bool
+    ) -> list[Prediction]:
+        if not hypotheses:
+            raise RunError(f"line {line}: no answer has a finite probability; are the run's weights damaged?")
+        predictions = [
+            self._answers.prediction(example, hypothesis, with_alignment=with_alignment) for hypothesis in hypotheses
+        ]
+        # What was drawn may come twice; of what was searched for, other tokens may spell the same text.
+        drawn = self.settings.sampling_temperature is not None
+        return predictions if drawn else different(predictions)
 
     def searched(
         self, batch: Batch, lines: Sequence[int], *, n_best: int, with_weights: bool
@@ -177,10 +184,13 @@ class Predictor:
                 raise RunError(f"line {pair.line}: a target is needed to be scored, got none")
             examples.append(Example.of(pair, self.codec, index))
         for batch, members in self._batches(examples, batch_size):
-            found = self._forced(batch, members, with_alignment=with_alignment, posterior=posterior)
-            for example, hypothesis in zip(members, found, strict=True):
-                target = pairs[example.index].target or ""
-                answers[example.index] = answers_of.forced(example, hypothesis, target, with_alignment=with_alignment)
+            lines = [pairs[example.index].line for example in members]
+            with self._room_for(members, lines, with_weights=with_alignment):
+                found = self._forced(batch, members, with_alignment=with_alignment, posterior=posterior)
+                for example, hypothesis in zip(members, found, strict=True):
+                    answers[example.index] = answers_of.forced(
+                        example, hypothesis, pairs[example.index].target or "", with_alignment=with_alignment
+                    )
             _tell(progress, len(members))
         return answers
 
@@ -190,7 +200,8 @@ class Predictor:
         """Targets as search would have reported them."""
         assert batch.target is not None
         with torch.inference_mode():
-            logs, weights = self.model.force(batch)
+            needed = with_alignment or self.settings.coverage_penalty > 0
+            logs, weights = self.model.force(batch, with_weights=needed)
             scores = self.decoding.score(self._seen(batch), logs, batch.target.mask.sum(1), weights).tolist()
             totals = logs.to(precise(logs.device)).sum(1).tolist()
             if not with_alignment:
@@ -210,6 +221,18 @@ class Predictor:
             for row, example in enumerate(members)
         ]
 
+    def _room_for(
+        self, members: Sequence[Example], lines: Sequence[int], *, with_weights: bool
+    ) -> AbstractContextManager[None]:
+        asked = asked_of(self.model, members)
+        remedies = ["lower batch_size" if len(members) > 1 else "shorten the texts"]
+        remedies += ["ask for no alignments"] if with_weights else []
+        remedies += [f"train with {NARROWER}"] if asked.dense else []
+        several = ", ".join(map(str, lines[:8])) + (", ..." if len(lines) > 8 else "")
+        device = next(self.model.parameters()).device
+        what = f"{len(members)} sentences at once (lines {several})"
+        return room_for(what, asked, device=device, remedy=", or ".join(remedies))
+
     def _seen(self, batch: Batch) -> Sequences:
         """The source as attention has it."""
         return shortened(batch.sources[0], self.model.shortening)
@@ -227,6 +250,13 @@ def check_count(name: str, value: Any) -> None:
     """Refuse what is no whole number of at least 1, or more than any machine could hold."""
     if not isinstance(value, int) or not 1 <= value <= WIDEST:
         raise DataError(f"{name} must be a whole number of at least 1 and at most {WIDEST}, got {value!r}")
+
+
+def asked_of(model: Answering, examples: Sequence[Example]) -> Asked:
+    """What attention is asked for by a batch of these; a search, where they have no targets, asks step by step."""
+    steps = max(len(example.target or ()) for example in examples)
+    positions = -(-max(len(example.source.ids) for example in examples) // model.shortening)
+    return Asked(len(examples), steps, positions, model.dense_weights if steps else 0)
 
 
 def to_device(batch: Batch, device: torch.device) -> Batch:

@@ -174,3 +174,12 @@ def test_rows_have_no_gradient_left_of_a_pass_that_broke():
         torch.autograd.grad(taken.sum() + broken.sum(), table, retain_graph=True)
     (gradient,) = torch.autograd.grad(taken.sum(), table)
     assert gradient[0, :, 0].tolist() == [0, 1, 0, 1]
+
+
+@pytest.mark.parametrize("score", ["general", "linear"])
+@pytest.mark.parametrize("scope", scopes.names())
+def test_lean_says_whether_a_long_source_has_dense_weights(scope, score):
+    attention = make(score, scope)
+    memory = attention.prepare(normal(B, 97, value_size(score)), segments=torch.arange(97).expand(B, 97) // 7 + 1)
+    weighting = attention(normal(B, T, Q), memory).weighting
+    assert attention.lean == (not isinstance(weighting, torch.Tensor))

@@ -79,3 +79,41 @@ def test_a_folder_that_is_not_there_is_told_before_anything_is_measured(axes, mo
 def test_decoding_goes_exactly_so_far(axes, beam):
     search = axes.decoding((3, 5, 7, 11, beam, 1, 13), "early", "gru")
     assert [len(best.token_scores) for best, *_ in search()] == [7, 7, 7]
+
+
+def test_by_scope_each_is_measured_until_it_is_too_long(axes, monkeypatch, tmp_path, capsys):
+    import scaling
+    from steps import by_scope
+
+    monkeypatch.setattr(by_scope, "SIZES", (2, 3, 5))
+    monkeypatch.setattr(
+        by_scope, "peak", lambda make, words, tiny: float(words[0] ** (2 if words[1] == "global" else 1))
+    )
+    monkeypatch.setattr(by_scope, "LARGEST", 5000)
+    files = {"--plot": tmp_path / "plot.png", "--json": tmp_path / "figures.json"}
+    words = ["--scopes", "global", "local_m", "score linear", "--lengths", "30", "60", "120", "--repeats", "1"]
+    scaling.main([*words, *(str(x) for pair in files.items() for x in pair)])
+    found = json.loads(files["--json"].read_text())["figures"]
+    lengths = {scope: [point["value"] for point in points] for scope, points in found.items()}
+    assert lengths == {"global": [30, 60], "local_m": [30, 60, 120], "score linear": [30, 60, 120]}
+    out = capsys.readouterr().out
+    assert "| global | 900 | 3,600 |  | 2.00 | 2.00 |" in out
+    assert "| local_m | 30 | 60 | 120 | 1.00 | 1.00 |" in out
+    assert "global stopped at 60" in out
+    assert files["--plot"].read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_scope_is_compared_with_global_at_one_length(axes):
+    from steps.by_scope import Length, compared
+
+    figures = {"global": [Length(7, 60.0, 90.0)], "block": [Length(7, 20.0, 45.0)]}
+    assert compared(figures, 7) == ["at 7 block takes 1/3.0 of the time and 1/2.0 of the memory"]
+    assert compared(figures, 11) == []
+
+
+def test_each_scope_is_the_model_that_it_says(axes):
+    from steps.by_scope import SCOPES
+    from steps.shapes import Shape, make
+
+    models = {name: make(Shape(2, 3, 5, 7, 11), "late", "gru", **parts) for name, parts in SCOPES.items()}
+    assert [name for name, model in models.items() if not model.attention.lean] == ["global"]

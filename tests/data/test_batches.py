@@ -147,3 +147,14 @@ def test_in_order_is_sorted_and_complete(sizes, batch_size):
     assert all(len(batch) == batch_size for batch in batches[:-1])
     assert all(batches)
     assert len(batches) == -(-len(sizes) // batch_size)
+
+
+@quick
+@given(lengths, st.integers(1, 9), st.integers(1, 97))
+def test_long_sentences_are_fewer_at_once(sizes, batch_size, most):
+    examples = [make(*size) for size in sizes]
+    batches = in_order(examples, batch_size, most=most)
+    assert [place for batch in batches for place in batch] == [p for b in in_order(examples, 1) for p in b]
+    for batch in batches:
+        padded = len(batch) * sum(max(side) for side in zip(*(examples[place].sizes() for place in batch), strict=True))
+        assert len(batch) == 1 or (padded <= most and len(batch) <= batch_size)

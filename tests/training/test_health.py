@@ -33,6 +33,27 @@ def test_attention_that_never_left_uniform_is_told_of_once(pairs, long_enough, t
     assert all(look.health["entropy"] > 0.999 for look in recorder.looks)
 
 
+def test_of_long_pairs_few_are_looked_at(pairs, long_enough, tmp_path, monkeypatch):
+    """All their weights are there at once."""
+    from heedful.predictor import Predictor
+    from heedful.training import validate
+
+    seen = []
+    force = Predictor.force
+    monkeypatch.setattr(Predictor, "force", lambda self, some: seen.append(list(some)) or force(self, some))
+    train_tiny(pairs, tmp_path / "all", dev=long_enough, set={"train.updates": 1})
+    monkeypatch.setattr(validate, "_CELLS", 100)
+    train_tiny(pairs, tmp_path / "few", dev=long_enough, set={"train.updates": 1})
+    monkeypatch.setattr(validate, "_CELLS", 11)
+    train_tiny(pairs, tmp_path / "none", dev=long_enough, set={"train.updates": 1})
+    every, few, none = seen
+    cells = sum((len(pair.source) + 1) * (len(pair.target.split()) + 1) for pair in few)
+    assert 1 < len(few) < len(every)
+    assert cells <= 100 < cells + max((len(pair.source) + 1) ** 2 for pair in every)
+    assert none == []
+    assert rows(tmp_path / "none")[-1]["attention_entropy"] == ""
+
+
 def test_not_before_a_third_of_the_budget(pairs, long_enough, tmp_path):
     told = []
 

@@ -63,8 +63,9 @@ def test_it_is_told_at_once_and_says_for_what(tmp_path, monkeypatch, error):
     with pytest.raises(TrainingError) as caught:
         train_tiny(pairs, tmp_path / "run", dev=dev, set=SETTINGS, reporter=recorder)
     assert str(caught.value) == (
-        "not enough memory for a batch of 1 pairs (training lines 31): lower train.batch_tokens (now 150) or "
-        "data.max_length"
+        "not enough memory for a batch of 1 pairs (training lines 31): attention over 1 sentences x 41 steps x 41 "
+        "positions needs at least 0.00 GB; lower data.max_length, or take a model.scope that looks at a part of the "
+        "source ('window', 'block', 'local_m'), or model.score = 'linear'"
     )
     assert not recorder.updates
     assert len(watched.sizes) == 1

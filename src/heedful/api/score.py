@@ -19,6 +19,7 @@ def score(
     *,
     batch_size: int | None = None,
     ensemble_average: EnsembleAverage = "probabilities",
+    with_alignment: bool = True,
     progress: Progress | None = None,
     message: Message | None = None,
     **scoring: Unpack[ScoringOptions],
@@ -33,6 +34,7 @@ def score(
         pairs: as in `heedful.train`.
         batch_size: as in `heedful.predict`, as the next one.
         ensemble_average: see there.
+        with_alignment: keep the attention weights of each pair, which take memory; scores are the same without.
         progress: called with the number of sentences just done.
         message: called with what a person should know: lines that were skipped.
         scoring: what a score is, by default as the recipe says: ``length_penalty`` and the others of
@@ -48,7 +50,7 @@ def score(
     corpus = read(pairs, run.recipe.data, features_size=run.codec.features_size)
     if message is not None and (text := skipped(corpus)):
         message(text)
-    found = predictor.force(corpus.pairs, batch_size=batch_size, progress=progress)
+    found = predictor.force(corpus.pairs, batch_size=batch_size, with_alignment=with_alignment, progress=progress)
     # A line for a line: what was skipped has a blank.
     by_line = dict.fromkeys((line for line, _ in corpus.skipped), BLANK)
     by_line |= {pair.line: prediction for pair, prediction in zip(corpus.pairs, found, strict=True)}

@@ -86,6 +86,11 @@ class Attention(nn.Module):
         """Whether a step's answer depends on the answers of the steps before it."""
         return any(part.sequential for part in self._parts())
 
+    @property
+    def lean(self) -> bool:
+        """Whether T queries are answered without any tensor of (B, T, S), if the source is long enough."""
+        return self._narrow() or self._factored()
+
     def _parts(self) -> tuple[Scope, Score, Normaliser]:
         return self.scope, self.score, self.normaliser
 

@@ -91,6 +91,11 @@ class MultiHead(nn.Module):
         """Whether a step's answer depends on the answers of the steps before it."""
         return self.core.sequential
 
+    @property
+    def lean(self) -> bool:
+        """As an attention's."""
+        return self.core.lean
+
     def prepare(
         self,
         values: Tensor,

@@ -89,6 +89,7 @@ def score_lines(
             pairs,
             batch_size=batch_size,
             ensemble_average=ensemble_average,
+            with_alignment=as_json,
             progress=progress,
             message=note,
             **scoring,

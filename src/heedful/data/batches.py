@@ -179,12 +179,15 @@ def _pools(order: Sequence[int], sizes: Sequence[tuple[int, ...]], tokens: int) 
     return pools
 
 
-def _cut(places: Sequence[int], sizes: Sequence[tuple[int, ...]], batch_tokens: int) -> list[list[int]]:
+def _cut(
+    places: Sequence[int], sizes: Sequence[tuple[int, ...]], batch_tokens: int, batch_size: int | None = None
+) -> list[list[int]]:
     batches: list[list[int]] = []
     longest: tuple[int, ...] = ()
     for place in places:
         grown = tuple(map(max, longest, sizes[place])) or sizes[place]
-        if batches and (len(batches[-1]) + 1) * sum(grown) <= batch_tokens:
+        full = not batches or len(batches[-1]) == batch_size
+        if not full and (len(batches[-1]) + 1) * sum(grown) <= batch_tokens:
             batches[-1].append(place)
             longest = grown
         else:
@@ -193,8 +196,13 @@ def _cut(places: Sequence[int], sizes: Sequence[tuple[int, ...]], batch_tokens: 
     return batches
 
 
-def in_order(examples: Sequence[Example], batch_size: int) -> list[list[int]]:
-    """Batches for prediction: places in `examples`, the shortest sources first, `batch_size` to a batch.
+MOST_POSITIONS = 1 << 16
+"""Of all sides of a batch for prediction together, unless one example has more: 64 sentences of some hundred words."""
+
+
+def in_order(examples: Sequence[Example], batch_size: int, *, most: int = MOST_POSITIONS) -> list[list[int]]:
+    """Batches for prediction: places in `examples`, the shortest sources first, at most `batch_size` to a batch, and at
+    most `most` positions, padding and all sides counted.
 
     Who calls this puts the answers back in order by the places.
 
@@ -204,4 +212,4 @@ def in_order(examples: Sequence[Example], batch_size: int) -> list[list[int]]:
     if batch_size < 1:
         raise SizeError(f"expected batch_size of at least 1, got {batch_size}")
     order = sorted(range(len(examples)), key=lambda place: len(examples[place].source.ids))
-    return [order[start : start + batch_size] for start in range(0, len(order), batch_size)]
+    return _cut(order, [example.sizes() for example in examples], most, batch_size)

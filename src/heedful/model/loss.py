@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -16,6 +16,14 @@ BLOCK_ROWS = 512
 
 LARGE = 1 << 22
 """Logits from which on blocks are used; with fewer, they gain neither time nor memory that counts."""
+
+
+class Loss(NamedTuple):
+    """Summed over the real target tokens of a batch, the end symbol among them."""
+
+    total: Tensor  # nats, with label smoothing and guided attention if asked for
+    plain: Tensor  # nats, without it
+    tokens: Tensor  # how many
 
 
 def cross_entropy(

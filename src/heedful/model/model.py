@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -16,7 +15,7 @@ from heedful.data.vocabulary import Vocabulary
 from heedful.errors import RecipeError, SizeError
 from heedful.model.encoder import Encoded, Encoder
 from heedful.model.fusion import FixedVector, Fusion
-from heedful.model.loss import cross_entropy, wide
+from heedful.model.loss import Loss, cross_entropy, wide
 from heedful.model.posterior import posterior
 from heedful.model.readout import Output, Readout
 from heedful.model.start import Start
@@ -24,14 +23,6 @@ from heedful.model.steps import State, Steps
 
 _NEVER = 1e-9
 """What counts as the weight of a position that has none, where its logarithm is asked for."""
-
-
-class Loss(NamedTuple):
-    """Summed over the real target tokens of a batch, the end symbol among them."""
-
-    total: Tensor  # nats, with label smoothing and guided attention if asked for
-    plain: Tensor  # nats, without it
-    tokens: Tensor  # how many
 
 
 class Decoder(nn.Module):
@@ -172,6 +163,11 @@ class Model(nn.Module):
         return self.encoder.shortening
 
     @property
+    def dense_weights(self) -> int:
+        """How many tensors of (B, T, S) given targets make: one a head, or none where attention is `lean`."""
+        return 0 if self.attention is None or self.attention.lean else self.attention.heads
+
+    @property
     def has_attention(self) -> bool:
         """Whether there are weights to look at."""
         return self.attention is not None
@@ -225,15 +221,17 @@ class Model(nn.Module):
         steps, state = self.decoder.step(tokens, memory, state)
         return torch.log_softmax(wide(self.decoder.logits(steps)), dim=-1), steps.weighting, state
 
-    def distributions(self, batch: Batch) -> tuple[Tensor, Tensor | None]:
-        """Forced decoding: log-probabilities (B, T, Y) at each step of the given targets, and weights (B, T, S)."""
+    def distributions(self, batch: Batch, *, with_weights: bool = True) -> tuple[Tensor, Tensor | None]:
+        """Forced decoding: log-probabilities (B, T, Y) at each step of the given targets, and weights (B, T, S), if
+        they are wanted."""
         assert batch.target is not None
         steps = self._unroll(batch, _inputs(batch.target))
-        return torch.log_softmax(wide(self.decoder.logits(steps)), dim=-1), steps.weights
+        weights = steps.weights if with_weights else None
+        return torch.log_softmax(wide(self.decoder.logits(steps)), dim=-1), weights
 
-    def force(self, batch: Batch) -> tuple[Tensor, Tensor | None]:
-        """Forced decoding: log-probabilities of the given target tokens (B, T), 0 behind the end; weights (B, T, S)."""
-        logs, weights = self.distributions(batch)
+    def force(self, batch: Batch, *, with_weights: bool = True) -> tuple[Tensor, Tensor | None]:
+        """Forced decoding: log-probabilities of the given target tokens (B, T), 0 behind the end; weights as there."""
+        logs, weights = self.distributions(batch, with_weights=with_weights)
         return of_target(logs, batch), weights
 
     def posterior(self, batch: Batch) -> Tensor:

@@ -159,7 +159,8 @@ class _Found(NamedTuple):
     tokens: Tensor  # (B, K, T)
     logs: Tensor  # (B, K, T), 0 behind the end
     totals: Tensor  # (B, K), summed in the order of the steps, whatever the longest answer in the batch
-    weights: Tensor | None  # (B, K, T, S), 0 behind the end
+    weights: Tensor | None  # (B, K, T, S), 0 behind the end; where they are wanted
+    coverage: Tensor | None  # (B, K, S), their sum over T; where the ranking looks at it
 
 
 def _walk(
@@ -176,6 +177,7 @@ def _walk(
     sentences, device = rules.max_lengths.shape[0], rules.max_lengths.device
     shape = (sentences, count)
     records: list[_Record] = []
+    covered = None
     with torch.inference_mode():
         state = reorder(state, torch.zeros(shape, dtype=torch.int64, device=device))
         walk = _Walk(
@@ -187,13 +189,16 @@ def _walk(
         )
         while walk.origin.numel():
             logs, weights, state = step(walk.tokens, memory, state)
-            kept = weights if with_weights or ranking.coverage_penalty else None
-            walk = _advance(walk, logs, kept, choose, records)
+            walk = _advance(walk, logs, weights if with_weights else None, choose, records)
+            if ranking.coverage_penalty and weights is not None:
+                rows = dense(weights) * records[-1].written.unsqueeze(-1)
+                covered = rows.new_zeros(*shape, rows.shape[-1]) if covered is None else covered
+                covered[records[-1].origin] += rows
             going = walk.open.any(1)
             if not bool(going.all()):
                 memory, state, walk = keep(memory, going), keep(state, going), keep(walk, going)
-        found = _gather(records, sentences, count, device)
-        return _hypotheses(found, ranking, with_weights)
+        found = _gather(records, sentences, count, device)._replace(coverage=covered)
+        return _hypotheses(found, ranking)
 
 
 def _advance(
@@ -231,15 +236,14 @@ def _gather(records: Sequence[_Record], sentences: int, count: int, device: torc
             if weights is None:
                 weights = rows.new_zeros(*shape, rows.shape[-1])
             weights[record.origin, :, time] = rows * record.written.unsqueeze(-1)
-    return _Found(lengths, tokens, logs, totals, weights)
+    return _Found(lengths, tokens, logs, totals, weights, None)
 
 
-def _hypotheses(found: _Found, ranking: Ranking, with_weights: bool) -> list[list[Hypothesis]]:
+def _hypotheses(found: _Found, ranking: Ranking) -> list[list[Hypothesis]]:
     """All that were found, but those whose log-probability is not a number."""
-    coverage = None if found.weights is None else found.weights.sum(2)
     words = None if ranking.words is None else ranking.words[:, None]
-    scores = ranking.score(found.totals, found.lengths, coverage, words)
-    weights = found.weights.cpu() if with_weights and found.weights is not None else None
+    scores = ranking.score(found.totals, found.lengths, found.coverage, words)
+    weights = None if found.weights is None else found.weights.cpu()
     answers: list[list[Hypothesis]] = [[] for _ in found.tokens]
     width = found.tokens.shape[1]
     rows = zip(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,8 +15,9 @@ from heedful.data.batches import Example, collate, plan
 from heedful.diagnosis import not_formed
 from heedful.errors import TrainingError
 from heedful.model import Loss, Model
-from heedful.predictor import to_device
+from heedful.predictor import asked_of, to_device
 from heedful.recipes import Recipe
+from heedful.room import NARROWER, room_for
 from heedful.training.checkpoint import Store
 from heedful.training.events import Reporter, Update, Validated
 from heedful.training.log import Log
@@ -140,19 +141,17 @@ class Loop:
         progress.seconds = self._seconds()
         self._tell(share, mean, int(loss.tokens))
 
-    @contextmanager
-    def _memory_for(self, places: Sequence[int]) -> Iterator[None]:
+    def _memory_for(self, places: Sequence[int]) -> AbstractContextManager[None]:
         """Where memory does not suffice, one message that says for what."""
-        try:
-            yield
-        except RuntimeError as error:
-            # A GPU has a class of its own for it; the CPU's allocator only says it.
-            if not isinstance(error, torch.OutOfMemoryError) and "allocate memory" not in str(error):
-                raise
-            raise TrainingError(
-                f"not enough memory for a batch of {len(places)} pairs (training lines {self._lines(places)}): "
-                f"lower train.batch_tokens (now {self.recipe.train.batch_tokens}) or data.max_length"
-            ) from None
+        asked = asked_of(self.model, [self.examples[place] for place in places])
+        fewer = f"train.batch_tokens (now {self.recipe.train.batch_tokens}) or " if len(places) > 1 else ""
+        return room_for(
+            f"a batch of {len(places)} pairs (training lines {self._lines(places)})",
+            asked,
+            device=self.accelerator.device,
+            remedy=f"lower {fewer}data.max_length" + (f", or take {NARROWER}" if asked.dense else ""),
+            error=TrainingError,
+        )
 
     def _look(self, batches: int) -> None:
         """After an update: validate if it is time, save if it is time."""

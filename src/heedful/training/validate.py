@@ -16,11 +16,15 @@ from heedful.diagnosis import attention_health
 from heedful.errors import TrainingError
 from heedful.evaluation import evaluate_texts
 from heedful.model import Model
-from heedful.predictor import Predictor, to_device
+from heedful.predictor import Predictor, asked_of, to_device
 from heedful.recipes import Recipe, with_options
+from heedful.room import room_for
 
 _LOOKED_AT = 200
 """Alignments whose measures are a curve's next point: enough for a mean, a moment's work."""
+
+_CELLS = 1 << 24
+"""Weights that are looked at for it, all of them dense: those of 16 pairs of 1,000 tokens, or of none of 10,000."""
 
 SCORES = ("sequence_error", "token_error", "word_error", "bleu", "chrf")
 
@@ -66,10 +70,21 @@ class Validator:
         model.eval()
         try:
             predictor = greedy_predictor(model, self.codec, self.recipe)
-            forced = predictor.force(spread(self.pairs, _LOOKED_AT))
+            forced = predictor.force(self._looked_at())
         finally:
             model.train(training)
         return attention_health(answer.alignment for answer in forced if answer.alignment is not None)
+
+    def _looked_at(self) -> list[Pair]:
+        """Some of the pairs, evenly spread; of long ones only as many as have `_CELLS` weights together."""
+        looked_at, cells = [], 0
+        for pair in spread(self.pairs, _LOOKED_AT):
+            example = Example.of(pair, self.codec, 0)
+            more = len(example.source.ids) * len(example.target or ())
+            if cells + more <= _CELLS:
+                looked_at.append(pair)
+                cells += more
+        return looked_at
 
     def _loss(self, model: Model) -> float:
         examples = [Example.of(pair, self.codec, index) for index, pair in enumerate(self.pairs)]
@@ -77,8 +92,11 @@ class Validator:
         total, tokens = 0.0, 0
         with torch.inference_mode():
             for places in in_order(examples, self.recipe.predict.batch_size):
-                loss = model(to_device(collate([examples[place] for place in places]), device))
-                total, tokens = total + float(loss.plain), tokens + int(loss.tokens)
+                members = [examples[place] for place in places]
+                what, remedy = f"{len(members)} development pairs at once", "lower predict.batch_size"
+                with room_for(what, asked_of(model, members), device=device, remedy=remedy, error=TrainingError):
+                    loss = model(to_device(collate(members), device))
+                    total, tokens = total + float(loss.plain), tokens + int(loss.tokens)
         return total / tokens
 
     def _scores(self, model: Model) -> dict[str, float]:
