@@ -294,5 +294,4 @@ def of_target(logs: Tensor, batch: Batch) -> Tensor:
 
 def _inputs(target: Sequences) -> Tensor:
     """y_1 .. y_T -> y_0 .. y_{T-1}, y_0 the start symbol."""
-    start = torch.full_like(target.tokens[:, :1], Vocabulary.START)
-    return torch.cat([start, target.tokens[:, :-1]], dim=1)
+    return torch.cat([torch.full_like(target.tokens[:, :1], Vocabulary.START), target.tokens[:, :-1]], dim=1)
