@@ -9,7 +9,7 @@ from heedful.model.fusion import Fusion, NoAttention, fusions
 from heedful.model.hierarchical import HierarchicalEncoder
 from heedful.model.late import Late
 from heedful.model.loss import Loss
-from heedful.model.model import Decoder, Loss, Model
+from heedful.model.model import Decoder, Model
 from heedful.model.pointwise import Pointwise
 from heedful.model.presets import bahdanau2015, encdec2014, luong2015
 from heedful.model.readout import Attentional, Maxout, Readout, StateContext, TopState, readouts
