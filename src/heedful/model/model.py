@@ -132,10 +132,8 @@ class Model(nn.Module):
     @property
     def attentions(self) -> tuple[Attention | MultiHead, ...]:
         """What it looks at each of its sources with."""
-        attention = getattr(self.decoder.fusion, "attention", None)
-        if isinstance(attention, TwoAttentions):
-            return attention.first, attention.second
-        return () if attention is None else (attention,)
+        own = getattr(self.decoder.fusion, "attention", None)
+        return (own.first, own.second) if isinstance(own, TwoAttentions) else () if own is None else (own,)
 
     def with_normaliser(self, normaliser: Normaliser) -> Model:
         """This model, its weights, with another normaliser in (the first) attention, in every head; it stays as it is.
@@ -199,9 +197,8 @@ class Model(nn.Module):
         if (self.second is None) != (second is None):
             wanted, got = ("one source", "two") if self.second is None else ("two sources", "one")
             raise SizeError(f"the model reads {wanted}, got {got}")
-        if self.second is None or second is None:
-            return None
-        return self.second(second.tokens, second.mask, second.positions)
+        read = self.second
+        return None if read is None or second is None else read(second.tokens, second.mask, second.positions)
 
     def begin(
         self, source: Sequences, second: Sequences | None = None, *, hypotheses: int = 0
