@@ -41,7 +41,11 @@ PYTHON_ONLY = {
     "train": {"reporter": "the command line brings its own"},
     "predict": {"texts": "lines of file", "with_alignment": "goes with json"},
     "evaluate": {"progress": "the command line brings its own", "message": "the same"},
-    "score": {"progress": "the command line brings its own", "message": "the same"},
+    "score": {
+        "with_alignment": "goes with json",
+        "progress": "the command line brings its own",
+        "message": "the same",
+    },
     "align": {"progress": "the command line brings its own", "message": "the same"},
     "look": {"progress": "the command line brings its own", "message": "the same"},
     "diagnose": {"progress": "the command line brings its own", "message": "the same"},
