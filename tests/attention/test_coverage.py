@@ -78,12 +78,24 @@ def test_hypotheses_remember_apart(kind):
     _, score, _ = attention(query[:, :1], memory, carry=attention.begin(memory)).carry
     first = (None, score.repeat_interleave(3, dim=1), None)
     _, many, _ = attention(query, memory, carry=first).carry
+    for k in range(3):
+        _, own, _ = attention(query[:, k : k + 1], memory, carry=(None, score, None)).carry
+        close(many[:, k : k + 1], own)
     parents = [2, 0, 1]
     together = attention(query, memory, carry=(None, many[:, parents], None))
     for k, parent in enumerate(parents):
         alone = attention(query[:, k : k + 1], memory, carry=(None, many[:, parent : parent + 1], None))
         close(together.weights[:, k : k + 1], alone.weights)
     assert not torch.allclose(together.weights, attention(query, memory, carry=first).weights)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_summed_is_not_held_in_half_precision(kind):
+    """There 256 and a weight of 0.5 would be 256 for ever."""
+    attention = draw(Attention(KINDS[kind]())).bfloat16()
+    memory = attention.prepare(normal(B, S, V, dtype=torch.bfloat16))
+    _, score, _ = attention(normal(B, 1, Q, dtype=torch.bfloat16), memory, carry=attention.begin(memory)).carry
+    assert score.dtype == attention.score.begin(memory).dtype == torch.float32
 
 
 def test_a_walk_and_a_score_that_remembers_go_together():
