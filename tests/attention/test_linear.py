@@ -98,3 +98,21 @@ def test_features_of_very_different_sizes_stay_numbers():
     found = attention(normal(B, T, Q).float(), attention.prepare(normal(B, S, V).float()))
     assert found.context.isfinite().all()
     torch.testing.assert_close(found.weights.sum(-1), torch.ones(B, T))
+
+
+@pytest.mark.parametrize("loop", [False, True])
+def test_sums_that_half_precision_cannot_hold(loop):
+    """Of 3,000 words phi(q) . sum phi(k) is some 400,000; the largest number of half precision is 65,504."""
+    attention, values, query = Attention(Kernel(64, 64)), normal(1, 3000, 64).float(), normal(1, 1, 64, seed=2).float()
+    steps = torch.zeros(1, 1, dtype=torch.int64)
+
+    def answered():
+        memory = attention.prepare(values)
+        found = attention.asked(memory, steps=1)(query, steps=steps) if loop else attention(query, memory)
+        return found.context, found.weights.float()
+
+    wanted = answered()
+    with torch.autocast("cpu", dtype=torch.float16):
+        found = answered()
+    for half, single in zip(found, wanted, strict=True):
+        torch.testing.assert_close(half, single, rtol=0.02, atol=1e-3 * single.abs().max().item())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import torch
 from torch import Tensor
 
 from heedful.attention.factor import Factor
@@ -22,7 +23,8 @@ class Asked:
         weight, batch = attention.score.query_weight(), memory.mask.shape[0]
         self._query_factor = None if weight is None else Factor(weight, batch=batch, steps=steps)
         self._values_factor = Factor(memory.values, batch=batch, steps=steps)
-        self._sums_factor = None if memory.sums is None else Factor(memory.sums, batch=batch, steps=steps)
+        with torch.autocast(memory.mask.device.type, enabled=False):  # see `summed`
+            self._sums_factor = None if memory.sums is None else Factor(memory.sums, batch=batch, steps=steps)
         self.at = few(memory, narrow=attention._narrow())
 
     def queries(self, query: Tensor) -> Tensor:

@@ -192,7 +192,8 @@ class Attention(nn.Module):
         memory = reading.memory
         if memory.sums is not None and self._factored():
             features = self.score.features(reading.queries(query))  # phi(q_t)
-            over, under = reading.sums(features).split([memory.values.shape[2], 1], dim=-1)
+            with torch.autocast(features.device.type, enabled=False):
+                over, under = reading.sums(features).split([memory.values.shape[2], 1], dim=-1)
             context = (over / positive_sum(under)).to(memory.values.dtype)  # c_t
             return Attended(context, Factored(features.to(query.dtype), memory.keys, memory.mask))
         window: Window = _call(self.scope, query, memory, steps, carry=carry and carry[0])

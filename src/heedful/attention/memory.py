@@ -34,9 +34,10 @@ class Memory(NamedTuple):
 
 
 def summed(keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
-    """sum_j k_j [h_j; 1]^T over the real positions, (B, K, V + 1)."""
+    """sum_j k_j [h_j; 1]^T over the real positions, (B, K, V + 1); also under autocast of the type of the keys."""
     ones = torch.ones_like(values[..., :1])
-    return (keys * mask.unsqueeze(-1)).mT @ torch.cat([values, ones], dim=-1).to(keys.dtype)
+    with torch.autocast(keys.device.type, enabled=False):  # sums over a long source are too large for half precision
+        return (keys * mask.unsqueeze(-1)).mT @ torch.cat([values, ones], dim=-1).to(keys.dtype)
 
 
 class Segments(NamedTuple):

@@ -66,8 +66,9 @@ class Factored(NamedTuple):
 
     def dense(self) -> Tensor:
         """(B, T, S)."""
-        products = self.queries.to(self.keys.dtype) @ self.keys.mT * self.mask[:, None, :]
-        return (products / positive_sum(products.sum(-1, keepdim=True))).to(self.queries.dtype)
+        with torch.autocast(self.keys.device.type, enabled=False):  # their sum may be too large for half precision
+            products = self.queries.to(self.keys.dtype) @ self.keys.mT * self.mask[:, None, :]
+            return (products / positive_sum(products.sum(-1, keepdim=True))).to(self.queries.dtype)
 
     def at(self, row: Tensor, place: Tensor) -> Factored:
         """Of some sentences one step each, (N, 1, S)."""
