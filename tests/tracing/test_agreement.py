@@ -103,6 +103,24 @@ def test_every_attention_of_a_decoder_without_recurrence(options, heads):
     check(traced(**{**options, "fusion": "transformer", "heads": heads, "decoder_size": 14}, decoder_layers=2))
 
 
+OTHER_CENTRES = [
+    {"name": "window", "width": 1, "around": "last_peak"},
+    {"name": "window", "width": 1, "slope": 1.7},
+    {"name": "block", "width": 2, "slope": 0.7},
+    {"name": "strided", "width": 1, "stride": 3, "slope": 0.7},
+]
+
+
+@pytest.mark.parametrize("scope", OTHER_CENTRES, ids=["last peak", "window", "block", "strided"])
+@pytest.mark.parametrize("heads", [1, 2])
+@pytest.mark.parametrize("step", [1, 2, 5])
+def test_windows_around_other_centres(scope, heads, step):
+    trace = traced(scope=scope, score="general", fusion="early", heads=heads, decoder_size=14, step=step)
+    check(trace)
+    if heads == 1 and scope.get("around") == "last_peak":
+        assert trace["centre"].equation == "p_t = the place of the largest weight of the step before"
+
+
 @pytest.mark.parametrize("norm", ["before", "after"])
 @pytest.mark.parametrize("positions", ["sinusoidal", "learned"])
 @pytest.mark.parametrize(("size", "heads", "layers"), [(14, 2, 3), (5, 1, 1), (9, 3, 2)])

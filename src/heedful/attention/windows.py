@@ -12,6 +12,7 @@ from heedful.attention.scopes import Scope, around, named, narrow, scopes
 from heedful.attention.scores import at_least_one
 from heedful.attention.weights import Weights, Windowed, dense
 from heedful.errors import RecipeError, SizeError
+from heedful.tensors import precise
 
 
 @scopes.register("window")
@@ -46,6 +47,7 @@ class Truncated(Scope):
             raise RecipeError(f"a window around the last peak has no diagonal, so no slope either; got slope {slope}")
         self.width = at_least_one("width", width, width)
         self.slope = _above_zero(slope)
+        self.around = around
         self.sequential = around == "last_peak"
 
     def forward(self, query: Tensor, memory: Memory, steps: Tensor, *carry: Tensor) -> Window:
@@ -54,7 +56,7 @@ class Truncated(Scope):
 
     def centre(self, steps: Tensor) -> Tensor:
         """p_t on the diagonal."""
-        return self.slope * (steps + 1)
+        return _diagonal(steps, self.slope)
 
     def begin(self, memory: Memory) -> Tensor:
         return memory.lengths.new_full((len(memory.lengths), 1), self.width + 1)
@@ -99,7 +101,7 @@ class Block(Scope):
 
     def centre(self, steps: Tensor) -> Tensor:
         """p_t, a whole number."""
-        return _diagonal(steps, self.slope)
+        return _nearest(_diagonal(steps, self.slope))
 
     def forward(self, query: Tensor, memory: Memory, steps: Tensor) -> Window:
         place = self.centre(steps).expand(query.shape[:2]).unsqueeze(-1)  # p_t
@@ -142,7 +144,7 @@ class Strided(Scope):
 
     def centre(self, steps: Tensor) -> Tensor:
         """p_t, a whole number."""
-        return _diagonal(steps, self.slope)
+        return _nearest(_diagonal(steps, self.slope))
 
     def forward(self, query: Tensor, memory: Memory, steps: Tensor) -> Window:
         place = self.centre(steps).expand(query.shape[:2]).unsqueeze(-1)  # p_t
@@ -160,8 +162,13 @@ class Strided(Scope):
 
 
 def _diagonal(steps: Tensor, slope: float) -> Tensor:
-    """p_t, a whole number."""
-    return steps + 1 if slope == 1.0 else (slope * (steps + 1) + 0.5).floor().long()
+    """p_t = slope * t, t from 1."""
+    return steps + 1 if slope == 1.0 else slope * (steps + 1).to(precise(steps.device))
+
+
+def _nearest(places: Tensor) -> Tensor:
+    """Whole numbers."""
+    return (places + 0.5).floor().long() if places.is_floating_point() else places
 
 
 def _above_zero(slope: float) -> float:

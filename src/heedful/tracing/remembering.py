@@ -14,8 +14,12 @@ Parts = Mapping[str, Any]
 
 
 def earlier(parts: Parts, values: Values, before: Values | None) -> dict[str, Array]:
-    """What score and normaliser know before the step, from what the step before has left behind."""
+    """What scope, score and normaliser know before the step, from what the step before has left behind."""
     size, found = len(values["source symbols"]), {}
+    if "centre" in values and parts.get("around") == "last_peak":
+        found["centre"] = np.array(float(parts["width"] + 1)) if before is None else before["centre"]
+        if before is not None and before["weights"].any():
+            found["centre"] = values["places"][before["weights"].argmax()]
     if "coverage" in values:
         found["coverage"] = np.zeros(size) if before is None else before["coverage"] + before["weights"]
     if "earlier weights" in values:
