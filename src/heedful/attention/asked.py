@@ -19,7 +19,7 @@ class Asked:
     """A memory that a loop asks step by step: what all steps multiply by is taken once, with its gradient."""
 
     def __init__(self, attention: Attention, memory: Memory, steps: int) -> None:
-        self.attention, self.memory, self.steps = attention, memory, steps
+        self.attention, self.memory = attention, memory
         weight, batch = attention.score.query_weight(), memory.mask.shape[0]
         self._query_factor = None if weight is None else Factor(weight, batch=batch, steps=steps)
         self._values_factor = Factor(memory.values, batch=batch, steps=steps)

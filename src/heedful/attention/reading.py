@@ -18,8 +18,6 @@ class Reading(Protocol):
     """How a memory is read: all at once, or step by step."""
 
     memory: Memory
-    steps: int
-
     at: Callable[[Tensor, Tensor], tuple[Memory, Taken]]
 
     def queries(self, query: Tensor, /) -> Tensor: ...
@@ -31,8 +29,7 @@ class Whole:
     """All queries at once."""
 
     def __init__(self, score: Score, memory: Memory, *, narrow: bool) -> None:
-        self.memory, self.steps = memory, 1
-        self.queries, self.at = score.queries, few(memory, narrow=narrow)
+        self.memory, self.queries, self.at = memory, score.queries, few(memory, narrow=narrow)
 
     def context(self, weights: Tensor) -> Tensor:
         return weights @ self.memory.values
