@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from attention.cases import B, S, T, normal, words_and_end
-from heedful.attention import Attention, General, LocalM, LocalP, Softmax, Sparsemax
+from attention.cases import B, Q, S, T, V, normal, words_and_end
+from heedful.attention import Attention, General, LocalM, LocalP, Monotonic, Softmax, Sparsemax
 from heedful.attention.interventions import ArgMax, Observed, Shuffled, Uniform, partners
 
 LENGTHS = (10, 6)  # of S - 1 words and an end symbol, and of fewer
@@ -86,6 +86,19 @@ def test_shuffled_is_uniform_where_all_is_lost():
     scores = torch.tensor([[[0.0, 0.0, 0.0, 0.0, 9e9]], [[1.0, 2.0, 3.0, 0.0, 0.0]]])
     mask = torch.tensor([[[True] * 5], [[True, True, True, False, False]]])
     assert Shuffled(ArgMax())(scores, mask)[1].tolist() == [pytest.approx([1 / 3, 1 / 3, 1 / 3, 0, 0])]
+
+
+def test_shuffled_rows_have_the_sums_of_the_other_sentence():
+    """Which are below 1 where a walk may have ended."""
+    base = Monotonic(soft=True).eval()
+    attention, values, query = Attention(General(Q, V), normaliser=base).double(), normal(2, S, V), normal(2, T, Q)
+    memory = attention.prepare(values, *words_and_end(*LENGTHS))
+    own = attention(query, memory).weights
+    attention.normaliser = Shuffled(base)
+    other = attention(query, memory).weights
+    torch.testing.assert_close(other.sum(-1), own.sum(-1)[[1, 0]])
+    torch.testing.assert_close(other[0], own[1])
+    assert (own.sum(-1) < 0.9).any()
 
 
 def test_shuffled_alone_keeps_its_own():

@@ -78,9 +78,8 @@ class Shuffled(Normaliser):
         own = weights.unflatten(0, (-1, self.heads))
         other = own[partners(len(own))].flatten(0, 1)
         kept = other * mask
-        sums = kept.sum(-1, keepdim=True)
-        lost = torch.where(other.sum(-1, keepdim=True) > 0, _even(kept, mask), 0.0)
-        return torch.where(sums > 0, kept / sums, lost)
+        sums, whole = kept.sum(-1, keepdim=True), other.sum(-1, keepdim=True)  # `partial` ones have less than 1
+        return torch.where(sums > 0, kept / sums, _even(kept, mask)) * whole
 
     def distribute(self, scores: Tensor) -> Tensor:
         return self.base.distribute(scores)
