@@ -65,6 +65,17 @@ def test_a_segment_for_each_word_is_attention_by_the_score_of_segments(normalise
     torch.testing.assert_close(found.weights, expected.weights, rtol=0, atol=1e-14)
 
 
+def test_segments_are_compared_by_what_their_words_are_compared_by():
+    """As in heads, where values are W_v h and what is compared is W_k h."""
+    attention = make("general", "hierarchical", "softmax")
+    query, values, compared = normal(2, T, Q, seed=3), normal(2, 11, V), normal(2, 11, V, seed=4)
+    of_values, of_compared = attention.prepare(values, MASK), attention.prepare(compared, MASK, segments=SEGMENTS)
+    memory = attention.prepare(values, MASK, keys=compared, segments=SEGMENTS)
+    found = attention(query, memory)
+    torch.testing.assert_close(found.weights, attention(query, of_compared).weights, rtol=0, atol=1e-14)
+    torch.testing.assert_close(found.context, found.weights @ of_values.values, rtol=0, atol=1e-14)
+
+
 @pytest.mark.parametrize(("score", "normaliser"), EVERY)
 def test_words_of_a_segment_sum_to_its_weight(score, normaliser):
     """beta by a loop over segments, from the means of their states."""

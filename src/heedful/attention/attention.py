@@ -130,12 +130,12 @@ class Attention(nn.Module):
         values = values.masked_fill(~mask.unsqueeze(-1), 0.0)
         compared = values if keys is None else keys.masked_fill(~mask.unsqueeze(-1), 0.0)
         positions = positions.masked_fill(~mask, 0)
-        compared = self.score.keys(compared)
+        prepared = self.score.keys(compared)
         places = places_of(positions) if self._narrow() else None
         order = order_of(mask, positions) if self.sequential else None
-        sums = summed(compared, values, mask) if self._factored() else None
-        memory = Memory(values, compared, mask, positions, positions.amax(1), places, order, sums)
-        return self.scope.cut(memory, numbered(segments, mask)) if self.scope.segmented else memory
+        sums = summed(prepared, values, mask) if self._factored() else None
+        memory = Memory(values, prepared, mask, positions, positions.amax(1), places, order, sums)
+        return self.scope.cut(memory, numbered(segments, mask), compared) if self.scope.segmented else memory
 
     def begin(self, memory: Memory) -> Carry | None:
         """What the first step of a loop is given as `carry`; None where no part remembers anything."""

@@ -16,9 +16,10 @@ from heedful.errors import RecipeError
 class Hierarchical(Scope):
     """alpha_tj = beta_tg alpha_t(j|g): the weight of the segment g, and within it that of its word j.
 
-    beta_t = normalise(score(s_t, u_g)), u_g = mean of the states h_j of the words in g; alpha_t(.|g) = normalise(e_tj),
-    j in g, of the attention's own score. Both levels have its normaliser, at its temperature. Rows sum to 1, and a
-    segment's words to beta_tg. What has no segment, tags and the end symbol, is a segment of its own.
+    beta_t = normalise(score(s_t, u_g)), u_g = mean of the states h_j of the words in g (in heads, of W_k h_j);
+    alpha_t(.|g) = normalise(e_tj), j in g, of the attention's own score. Both levels have its normaliser, at its
+    temperature. Rows sum to 1, and a segment's words to beta_tg. What has no segment, tags and the end symbol, is a
+    segment of its own.
 
     The two levels are those of Yang et al. 2016, "Hierarchical attention networks for document classification",
     section 2.2. Differs from the paper in that a decoder's state asks, at both levels and at every step, where the
@@ -49,8 +50,8 @@ class Hierarchical(Scope):
                 "what they hold, and the score goes by positions or earlier steps; 'general' does not"
             )
 
-    def cut(self, memory: Memory, numbers: Tensor) -> Memory:
-        states = means(memory.values, numbers)  # u_g
+    def cut(self, memory: Memory, numbers: Tensor, compared: Tensor) -> Memory:
+        states = means(compared, numbers)  # u_g
         places = torch.arange(1, states.shape[1] + 1, device=numbers.device).expand(states.shape[:2])
         counts = numbers.amax(1)
         mask = places <= counts.unsqueeze(1)

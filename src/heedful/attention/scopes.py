@@ -37,8 +37,9 @@ class Scope(nn.Module, ABC):
     def forward(self, query: Tensor, memory: Memory, steps: Tensor) -> Window:
         """query (B, T, Q); steps, int64 that broadcasts to (B, T): each query's place in the target, from 0."""
 
-    def cut(self, memory: Memory, numbers: Tensor) -> Memory:
-        """`memory` with the segments that `forward` will need; `numbers` (B, S) are those of `segments.numbered`."""
+    def cut(self, memory: Memory, numbers: Tensor, compared: Tensor) -> Memory:
+        """`memory` with the segments that `forward` will need; `numbers` (B, S) are those of `segments.numbered`,
+        `compared` (B, S, V) what queries are compared with: the values, but in heads."""
         raise NotImplementedError
 
     def begin(self, memory: Memory) -> Any:
