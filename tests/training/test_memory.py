@@ -42,6 +42,25 @@ def test_the_largest_batch_comes_first(pairs, tmp_path, monkeypatch):
     assert len(watched.sizes) == 2  # what has been seen to fit is not tried again
 
 
+def test_a_second_source_counts(tmp_path, monkeypatch):
+    """One long second source among short ones, whose first source is as long as any other."""
+    seconds, honest = [], Model.forward
+
+    def forward(model, batch, **settings):
+        if model.training:
+            seconds.append(batch.sources[1].tokens.shape[1])
+        return honest(model, batch, **settings)
+
+    monkeypatch.setattr(Model, "forward", forward)
+    lines = [f"abc\t{'d' * 30 if number == 17 else 'd'}\txyz\n" for number in range(40)]
+    (tmp_path / "pairs.tsv").write_text("".join(lines), encoding="utf-8")
+    (tmp_path / "dev.tsv").write_text(lines[0], encoding="utf-8")
+    columns = {"data.second_source_column": 2, "data.target_column": 3, "model.second": "concat"}
+    settings = {**columns, "train.batch_tokens": 40, "train.updates": 1}
+    train_tiny(tmp_path / "pairs.tsv", tmp_path / "run", dev=tmp_path / "dev.tsv", set=settings)
+    assert seconds[0] == 31
+
+
 def test_it_leaves_no_trace(pairs, tmp_path, monkeypatch):
     tried = train_tiny(pairs, tmp_path / "tried", set=SETTINGS)
     monkeypatch.setattr(Loop, "_rehearse", lambda self: None)

@@ -97,9 +97,8 @@ class Loop:
         """The largest batch, forwards and backwards: if memory does not suffice, it is told now and not in an hour."""
 
         def size(places: Sequence[int]) -> int:  # of attention's largest tensor
-            examples = [self.examples[place] for place in places]
-            longest = max(len(example.source.ids) for example in examples)
-            return len(places) * longest * max(len(example.target or ()) for example in examples)
+            *sources, target = map(max, zip(*(self.examples[place].sizes() for place in places), strict=True))
+            return len(places) * sum(sources) * target
 
         largest, device = max(self._plan(), key=size), self.accelerator.device
         with self._memory_for(largest), torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
