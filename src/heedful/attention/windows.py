@@ -46,6 +46,7 @@ class Truncated(Scope):
             raise RecipeError(f"a window around the last peak has no diagonal, so no slope either; got slope {slope}")
         self.width = at_least_one("width", width, width)
         self.slope = _above_zero(slope)
+        self.around = around
         self.sequential = around == "last_peak"
 
     def forward(self, query: Tensor, memory: Memory, steps: Tensor, *carry: Tensor) -> Window:
