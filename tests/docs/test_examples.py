@@ -124,3 +124,9 @@ def test_attention_of_the_readme():
         found = run(code, "readme").found
     assert found.context.shape == (8, 1, 256)
     assert found.weights.shape == (8, 1, 40)
+
+
+@pytest.mark.parametrize("registry", [scores, scopes, normalisers], ids=lambda registry: registry.kind)
+def test_every_part_of_attention_has_its_equation(registry):
+    text = (DOCS / "attention.md").read_text("utf-8")
+    assert [name for name in registry.names() if f"\n| `{name}` | " not in text] == []
