@@ -150,6 +150,7 @@ def test_coverage_is_of_words_alone():
 
 
 ONE_COLUMN = {"entropy", "from_uniform", "diagonality", "monotonicity", "unattended", "overattended"}
+SINGLE_ROW = {"one_position", "row_difference", "monotonicity"}
 
 
 @pytest.mark.parametrize(
@@ -157,15 +158,21 @@ ONE_COLUMN = {"entropy", "from_uniform", "diagonality", "monotonicity", "unatten
     [
         (Alignment.of((), (), np.zeros((0, 0))), set(MEASURES)),
         (words(np.ones((3, 1))), {*ONE_COLUMN, "on_end"}),
-        (words(np.full((1, 5), 0.2)), {"row_difference", "monotonicity", "diagonality", "on_end"}),
+        (words(np.full((1, 5), 0.2)), SINGLE_ROW | {"diagonality", "on_end"}),
         (words(np.full((2, 3), 1 / 3)), {"diagonality", "monotonicity", "on_end"}),
         (words(np.zeros((3, 5))), set(MEASURES) - {"empty_rows"}),
-        (with_ends([[1.0], [1.0]]), {*ONE_COLUMN, "row_difference", "on_first"}),  # no source word at all
+        (with_ends([[1.0], [1.0]]), ONE_COLUMN | SINGLE_ROW | {"on_first"}),  # no source word at all
         (with_ends(np.full((1, 4), 0.25)), set(MEASURES)),  # no target word
     ],
 )
 def test_what_is_not_defined_is_nan(alignment, undefined):
     assert {name for name, value in measure(alignment).items() if math.isnan(value)} == undefined
+
+
+def test_a_single_sharp_row_is_not_one_position_at_every_step():
+    found = measure(words([[0.0, 1.0, 0.0]]))
+    assert found["focus"] == 1.0
+    assert math.isnan(found["one_position"])
 
 
 @pytest.mark.parametrize("seed", range(5))

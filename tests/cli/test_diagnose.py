@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import heedful
+from heedful.cli.diagnose import _measures
 from heedful.diagnosis.verdict import RULES
 from heedful.errors import DataError
 from training.cases import spelled, train_tiny, words, write_pairs
@@ -224,3 +226,10 @@ def test_bad_options(refused, run, pairs, gold, tmp_path, options, says):
 def test_missing(refused, run, pairs, arguments):
     named = {"RUN": run, "PAIRS": pairs}
     assert "nowhere" in refused("diagnose", *(named.get(argument, argument) for argument in arguments))
+
+
+def test_rows_without_weight_are_told_where_there_are_any():
+    """As of a walk that has ended: what is measured on rows is then undefined, and would be missing without a word."""
+    shown = _measures({"entropy": math.nan, "empty_rows": 1.0}, collapsed=False)
+    assert shown == ["empty_rows                 1.000  target words whose row has no weight at all"]
+    assert _measures({"empty_rows": 0.0}, collapsed=False) == []

@@ -116,3 +116,17 @@ def test_use(monkeypatch, tmp_path, capsys):
     run(code, "use")
     assert {path.name for path in tmp_path.iterdir()} == {"dates.tsv", "runs", "map.svg", "maps.png"}
     assert "lines:500" in capsys.readouterr().out
+
+
+def test_attention_of_the_readme():
+    (code,) = (block for block in blocks("../README.md", "python") if "heedful.attention" in block)
+    with torch.random.fork_rng(devices=[]):
+        found = run(code, "readme").found
+    assert found.context.shape == (8, 1, 256)
+    assert found.weights.shape == (8, 1, 40)
+
+
+@pytest.mark.parametrize("registry", [scores, scopes, normalisers], ids=lambda registry: registry.kind)
+def test_every_part_of_attention_has_its_equation(registry):
+    text = (DOCS / "attention.md").read_text("utf-8")
+    assert [name for name in registry.names() if f"\n| `{name}` | " not in text] == []

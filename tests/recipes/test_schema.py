@@ -193,7 +193,11 @@ def test_settings_do_not_change_what_they_are_laid_over():
         ("data.source_column=0", r"'data\.source_column': "),
         ("data.target_column=1.5", r"'data\.target_column': "),
         ("model.score.name=3", r"'model\.score\.name'"),
-        ("model.score=[1]", r"'model\.score'"),
+        (
+            "model.score=[1]",
+            r"'model\.score': expected the name of a part, or a table with name and options, got \[1\]",
+        ),
+        ("data.segments=true", r"'data\.segments': expected the name of a part, or a table .* got True"),
         ("predict.beam=0", r"'predict\.beam'"),
         ("predict.length_penalty=inf", r"'predict\.length_penalty'"),
         ("predict.bleu_tokenizer=14a", r"'13a', 'none'.* got '14a'"),

@@ -195,6 +195,21 @@ def test_a_sentence_of_nothing_but_its_end_and_windows_that_hold_nobody():
         assert not trace["context"].value.any()
 
 
+@pytest.mark.parametrize("step", [1, 4])
+def test_a_window_around_the_last_peak(step):
+    """Its centre is what the model remembers: there is no diagonal to recompute it by."""
+    scope = {"name": "window", "width": 1, "around": "last_peak"}
+    trace, before = (
+        traced(step=step, fusion="early", scope=scope),
+        traced(step=max(step - 1, 1), fusion="early", scope=scope),
+    )
+    assert trace.agrees
+    centre = trace["centre"]
+    assert centre.recomputed is None
+    assert "largest weight of the step before" in centre.equation
+    assert centre.value == (2 if step == 1 else SOURCE.positions[before["weights"].value.argmax()])
+
+
 # ---------------------------------------------------------------- the numbers are the model's
 
 

@@ -58,7 +58,8 @@ def measure(alignment: Alignment) -> dict[str, float]:
 
     - ``entropy``: the mean of -sum_s a_ts log a_ts, over log S. 1 = uniform, 0 = one position. NaN for one column.
     - ``focus``: the mean of max_s a_ts: the focus rate of FastSpeech (Ren et al. 2019, section 3.3).
-    - ``one_position``: max_s of the mean row. 1 = one position takes all at every step.
+    - ``one_position``: max_s of the mean row. 1 = one position takes all at every step. NaN for fewer than two rows: a
+      label's single row is right to look at one word.
     - ``row_difference``: the mean total variation distance, sum_s |a_ts - mean_s| / 2, between a row and the mean row;
       0 = the same row at every step, whatever the query. NaN for fewer than two rows.
     - ``from_uniform``: the mean total variation distance between a row and 1 / S. NaN for one column.
@@ -114,7 +115,7 @@ def _of_rows(weights: _Weights) -> dict[str, float]:
     return {
         "entropy": float(row_entropies(rows).mean()) if several else np.nan,
         "focus": float(rows.max(axis=1).mean()),
-        "one_position": float(mean.max()),
+        "one_position": float(mean.max()) if count > 1 else np.nan,
         "row_difference": float(_distance(rows, mean)) if count > 1 else np.nan,
         "from_uniform": float(_distance(rows, 1 / columns)) if several else np.nan,
         "on_end": np.nan if weights.end is None else float(mean[weights.end]),

@@ -18,6 +18,7 @@ _SHOWN = {
     "focus": "largest weight of a row",
     "row_difference": "rows differ from their mean by: 0 always the same row",
     "one_position": "of all weight, on the one most attended position",
+    "empty_rows": "target words whose row has no weight at all",
     "on_end": "on the source's end symbol",
     "on_first": "on its first word",
     "on_padding": "on padding: must be 0",
@@ -91,10 +92,11 @@ _OF_COLLAPSE = ("repeats", "skips", "early_stops", "overruns")
 
 def _measures(measures: Mapping[str, float], *, collapsed: bool) -> list[str]:
     """Those that are defined, and of use here."""
+    idle = {*(() if collapsed else _OF_COLLAPSE), *(() if measures.get("empty_rows") else ("empty_rows",))}
     return [
         f"{name:24}{_number(measures[name]):>8}  {meaning}"
         for name, meaning in _SHOWN.items()
-        if name in measures and measures[name] == measures[name] and (collapsed or name not in _OF_COLLAPSE)
+        if name in measures and measures[name] == measures[name] and name not in idle
     ]
 
 

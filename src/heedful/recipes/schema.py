@@ -29,6 +29,8 @@ def _as_table(value: Any) -> Any:
         return {"name": value}
     if isinstance(value, dict):
         return {key: item if key == "name" else _none(item) for key, item in value.items()}
+    if not isinstance(value, PartRecipe | None):
+        raise ValueError("expected the name of a part, or a table with name and options")
     return value
 
 

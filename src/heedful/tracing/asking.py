@@ -115,7 +115,7 @@ def _centre(parts: Mapping[str, Any], q: str) -> str:
     if parts["scope"] == "local_p":
         return f"p_t = S sigmoid(v_p . tanh(W_p {q}))"
     if parts.get("around") == "last_peak":
-        return "p_t = the place of the largest weight of the step before"
+        return f"p_t = the place of the largest weight of the step before, p_1 = w + 1 = {parts['width'] + 1}"
     slope = parts.get("slope", 1)
     return "p_t = t" if slope == 1 else f"p_t = {slope:g} t" + (" rounded" if parts["scope"] != "window" else "")
 
