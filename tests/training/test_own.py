@@ -216,6 +216,8 @@ DAMAGES: dict[str, Any] = {
     "a moment that is missing": lambda tensors, metadata: tensors.pop("optimiser.2.exp_avg"),
     "a moment of another size": lambda tensors, metadata: tensors.update({"optimiser.2.exp_avg": torch.ones(2, 3)}),
     "a moment of another type": lambda tensors, metadata: tensors.update({"optimiser.2.step": torch.tensor(3)}),
+    "fewer steps than none": lambda tensors, metadata: tensors.update({"optimiser.2.step": torch.tensor(-3.0)}),
+    "steps without end": lambda tensors, metadata: tensors.update({"optimiser.2.step": torch.tensor(torch.inf)}),
     "a moment of another optimiser": lambda tensors, metadata: tensors.update(
         {"optimiser.2.square_avg": torch.ones(2)}
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import torch
@@ -46,3 +47,5 @@ def check_state(
             size = () if name == "step" else parameters[index].shape
             if tensor.shape != size or not tensor.is_floating_point():
                 raise ValueError(f"{name} of parameter {index} as {tensor.dtype} of size {tuple(tensor.shape)}")
+        if "step" in remembered and not 0 <= float(remembered["step"]) < math.inf:
+            raise ValueError(f"step of parameter {index} as {float(remembered['step'])}")
