@@ -131,7 +131,7 @@ def test_all_errors_are_one_family():
     family = [
         value for value in vars(errors).values() if isinstance(value, type) and value.__module__ == errors.__name__
     ]
-    assert len(family) == 6
+    assert len(family) == 7
     assert all(issubclass(member, HeedfulError) for member in family)
     assert issubclass(SizeError, ValueError)
     assert not issubclass(DataError, ValueError)
