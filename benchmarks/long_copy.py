@@ -1,4 +1,4 @@
-"""Copies of 500 words, learned from short ones: does attention find its place where it may not look everywhere?
+"""Copies of 500 words: does attention find its place where it may not look everywhere, or weighs by sums alone?
 
 python benchmarks/long_copy.py [PART ...] [--seeds N ...] [--length S] [--updates U]
 
@@ -6,6 +6,11 @@ Texts are words drawn from 50, and the target is the source: word t comes from w
 100 words, and answer unseen ones of 500. A place is found by the words before it, so nothing that is learned depends on
 the length. PART is any of the names in PARTS, by default all. Of each: the share of texts that are copied without a
 mistake, the token error, the share of words whose largest weight lies where it has to, and minutes of training.
+
+Linear attention has another task and another model, since its weights cannot be sharp: what it reads is a bag of all
+words, in which the right one must stand out. So no word comes twice (500 of 600), texts grow while it learns, up to the
+full length, and the places of words, which the layers of a Transformer know, are told apart by random features from
+the start: W_q = W_k, ten times as large as usual, and embeddings a quarter.
 """
 
 from __future__ import annotations
@@ -13,8 +18,7 @@ from __future__ import annotations
 import argparse
 import random
 import time
-from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -26,17 +30,38 @@ from heedful.model import Model, build
 from heedful.predictor import Predictor
 from heedful.recipes import PredictRecipe
 
-WORDS = [f"w{number}" for number in range(50)]
 SHORTEST, LONGEST = 20, 100
 TOKENS = 2400  # a batch
 UPDATES = 2500
 TESTED = 100
 TOGETHER = 20  # texts of the test in a batch
-PARTS: dict[str, dict[str, Any]] = {
-    "global": {},
-    "window": {"scope": {"name": "window", "width": 3}},
-    "block": {"scope": {"name": "block", "width": 4}},
-    "strided": {"scope": {"name": "strided", "width": 3, "stride": 32}},
+
+
+class Part(NamedTuple):
+    """What is learned, and by which model."""
+
+    options: dict[str, Any]
+    size: int = 64
+    words: int = 50
+    repeated: bool = True  # a word may come twice in a text
+    growing: int = 0  # up to which length texts grow; 0: they do not
+    rate: float = 0.01
+    far_apart: bool = False  # see above
+
+
+_SUMS = {
+    "score": {"name": "linear", "attention_size": 512},
+    "encoder": "self_attention",
+    "fusion": "transformer",
+    "readout": "state",
+    "embedding_size": 128,
+}
+PARTS = {
+    "global": Part({}),
+    "window": Part({"scope": {"name": "window", "width": 3}}),
+    "block": Part({"scope": {"name": "block", "width": 4}}),
+    "strided": Part({"scope": {"name": "strided", "width": 3, "stride": 32}}),
+    "linear": Part(_SUMS, size=128, words=600, repeated=False, growing=500, rate=0.003, far_apart=True),
 }
 
 
@@ -50,7 +75,8 @@ def main() -> None:
             start = time.perf_counter()
             model, codec = learned(PARTS[part], seed=seed, updates=options.updates)
             minutes = (time.perf_counter() - start) / 60
-            exact, error, place = judged(model, codec, texts(random.Random(f"test {seed}"), TESTED, options.length))
+            tested = texts(PARTS[part], random.Random(f"test {seed}"), TESTED, options.length)
+            exact, error, place = judged(model, codec, tested)
             figures = f"{exact:.0f} % | {error:.3f} % | {place:.2f} %"
             print(f"| {part} | {seed} | {figures} | {minutes:.1f} |", flush=True)
 
@@ -64,37 +90,58 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def texts(rng: random.Random, count: int, length: int) -> list[Pair]:
-    drawn = [" ".join(rng.choices(WORDS, k=length)) for _ in range(count)]
+def words_of(part: Part) -> list[str]:
+    return [f"w{number}" for number in range(part.words)]
+
+
+def texts(part: Part, rng: random.Random, count: int, length: int) -> list[Pair]:
+    draw = rng.choices if part.repeated else rng.sample
+    drawn = [" ".join(draw(words_of(part), k=length)) for _ in range(count)]
     return [Pair(text, text, (), line) for line, text in enumerate(drawn, start=1)]
 
 
-def learned(parts: Mapping[str, Any], *, seed: int, updates: int) -> tuple[Model, Codec]:
-    whitespace = ("whitespace", {})
-    all_words = Pair(" ".join(WORDS), " ".join(WORDS), (), 1)
-    codec = Codec.build([all_words], source_tokens=whitespace, target_tokens=whitespace)
+def learned(part: Part, *, seed: int, updates: int) -> tuple[Model, Codec]:
+    whitespace, words = ("whitespace", {}), " ".join(words_of(part))
+    codec = Codec.build([Pair(words, words, (), 1)], source_tokens=whitespace, target_tokens=whitespace)
     torch.manual_seed(seed)
     rng = random.Random(f"train {seed}")
     model = build(
         source_vocabulary_size=len(codec.source_vocabulary),
         target_vocabulary_size=len(codec.target_vocabulary),
-        embedding_size=32,
-        encoder_size=64,
-        decoder_size=64,
-        fusion="late",
-        score="general",
-        **parts,
+        **{"embedding_size": 32, "fusion": "late", "score": "general", **part.options},
+        encoder_size=part.size,
+        decoder_size=part.size,
     )
+    if part.far_apart:
+        tell_apart(model)
     optimiser = torch.optim.Adam(model.parameters())
     for update in range(updates):
-        optimiser.param_groups[0]["lr"] = 0.01 * (1 - update / updates)
-        length = rng.randint(SHORTEST, LONGEST)
-        loss = model(_batch(codec, texts(rng, TOKENS // length, length)))
+        length, rate = next_of(part, rng, update / updates)
+        optimiser.param_groups[0]["lr"] = part.rate * rate
+        loss = model(_batch(codec, texts(part, rng, TOKENS // length, length)))
         optimiser.zero_grad()
         (loss.total / loss.tokens).backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimiser.step()
     return model.eval(), codec
+
+
+def next_of(part: Part, rng: random.Random, share: float) -> tuple[int, float]:
+    """The length of the next texts, and the share of the learning rate, when this share of the updates is done."""
+    if not part.growing:
+        return rng.randint(SHORTEST, LONGEST), 1 - share
+    longest = int(SHORTEST + (part.growing - SHORTEST) * min(1.0, 2.5 * share))
+    return rng.randint(longest // 2, longest), min(1.0, 20 * share, 1.6 * (1 - share))
+
+
+def tell_apart(model: Model) -> None:
+    """Random features by which places differ from the start."""
+    score: Any = model.attention and model.attention.core.score
+    with torch.no_grad():
+        score.query_projection.weight.mul_(10.0)
+        score.key_projection.weight.copy_(score.query_projection.weight)
+        for embedding in (model.encoder.embedding, model.decoder.embedding):
+            embedding.weight.mul_(0.25)  # pyright: ignore
 
 
 def _batch(codec: Codec, pairs: list[Pair]) -> Batch:
