@@ -47,7 +47,7 @@ class Monotonic(Normaliser):
     to begin behind a step that has found no stop; from the last stop again, as is often done, could take S T scores.
 
     Args:
-        bias: r at first. The papers have from -1 (speech) to -4; -2 for translation.
+        bias: r at first. The papers have from -1 to -5; -2 for translation.
         noise: standard deviation of the noise.
         chunk: w.
         soft: take the weights of training in evaluation too, without noise: O(S T).
