@@ -194,7 +194,7 @@ def inputs_of(batch: Batch) -> Tensor:
 
 def unrolled(model: Model, batch: Batch) -> tuple[Tensor, Steps]:
     """Logits (B, T, Y) and what the steps leave behind, under teacher forcing."""
-    memory, state = model.begin(batch.sources[0])
+    memory, state = model.begin(*batch.sources)
     steps = model.decoder.unroll(inputs_of(batch), memory, state)
     return model.decoder.logits(steps), steps
 
@@ -206,7 +206,8 @@ def one(batch: Batch, index: int) -> Batch:
     for part in (*batch.sources, batch.target):
         length = int(part.mask[index].sum())
         parts.append(map_tensors(lambda tensor, end=length: tensor[index : index + 1, :end], part))
-    return Batch((parts[0],), parts[1], (index,))
+    *sources, target = parts
+    return Batch(tuple(sources), target, (index,))
 
 
 def close(actual: Tensor | None, expected: Tensor | None, *, tolerance: float = 1e-10) -> None:

@@ -10,9 +10,21 @@ from heedful.errors import HeedfulError, RecipeError, SizeError
 from heedful.model import Model, build, encoders
 from heedful.model.steps import join
 from heedful.search import Rules, beam
-from heedful.tensors import map_tensors
 
-from .cases import ATTENTIONS, FUSIONS, SIZES, close, inputs_of, make, name_of, random_batch, rows_of, sequences
+from .cases import (
+    ATTENTIONS,
+    FUSIONS,
+    SIZES,
+    close,
+    inputs_of,
+    make,
+    name_of,
+    one,
+    random_batch,
+    rows_of,
+    sequences,
+    unrolled,
+)
 
 COMBINE = ("concat", "gate")
 FIRST, SECOND = (5, 2, 7), (3, 11, 2)
@@ -26,21 +38,6 @@ def batch_of_two(*, extra: int = 0, lengths=(3, 6, 4)) -> Batch:
     batch = random_batch(FIRST, lengths)
     rows = rows_of(SECOND, 19, seed=3)
     return batch._replace(sources=(batch.sources[0], sequences(rows, positions=True, extra=extra)))
-
-
-def unrolled(model: Model, batch: Batch):
-    memory, state = model.begin(*batch.sources)
-    steps = model.decoder.unroll(inputs_of(batch), memory, state)
-    return model.decoder.logits(steps), steps
-
-
-def alone(batch: Batch, index: int) -> Batch:
-    assert batch.target is not None
-    parts = []
-    for part in (*batch.sources, batch.target):
-        length = int(part.mask[index].sum())
-        parts.append(map_tensors(lambda tensor, length=length: tensor[index : index + 1, :length], part))
-    return Batch((parts[0], parts[1]), parts[2], (index,))
 
 
 def check(model: Model) -> None:
@@ -58,7 +55,7 @@ def check(model: Model) -> None:
     weights = steps.weights
     assert weights is not None
     for index, (first, second, target) in enumerate(zip(FIRST, SECOND, (3, 6, 4), strict=True)):
-        its, own = unrolled(model, alone(batch, index))
+        its, own = unrolled(model, one(batch, index))
         close(logits[index, :target], its[0], tolerance=1e-9)
         there = weights[index, :target]
         assert there.shape[-1] in (7, 7 + 13)
@@ -77,7 +74,7 @@ def check_search(model: Model, batch: Batch) -> None:
         found = beam(model.step, memory, state, beam_size=3, rules=Rules(torch.tensor([4, 4, 4])), with_weights=True)
         for index, (hypothesis, *_) in enumerate(found):
             symbols = hypothesis.tokens + [2] * hypothesis.finished
-            forced = alone(batch, index)._replace(target=sequences([symbols]))
+            forced = one(batch, index)._replace(target=sequences([symbols]))
             logs, weights = model.force(forced)
             assert hypothesis.token_scores == pytest.approx(logs[0].tolist(), abs=1e-8)
             assert weights is not None
@@ -220,9 +217,9 @@ def test_all_of_it_is_trained(second):
 
 
 def test_one_source_for_two_and_two_for_one():
-    one, two, batch = make(fusion="early"), of_two("query", fusion="early"), batch_of_two()
+    single, two, batch = make(fusion="early"), of_two("query", fusion="early"), batch_of_two()
     with pytest.raises(SizeError, match="reads one source, got two"):
-        one.begin(*batch.sources)
+        single.begin(*batch.sources)
     with pytest.raises(SizeError, match="reads two sources, got one"):
         two.begin(batch.sources[0])
     both = TwoAttentions(Attention(Additive(3, 5)), Attention(Additive(3, 5)))

@@ -88,12 +88,13 @@ def check_parts(
     words = [position for position in source_positions if position]
     if words != list(range(1, len(words) + 1)):
         raise SizeError(f"source positions: expected 1..{len(words)} for the words, each once, got {words}")
-    if source_spans is None:
-        return
-    if len(source_spans) != len(source):
-        raise SizeError(
-            f"source spans: expected one for each of the {len(source)} source labels, got {len(source_spans)}"
-        )
+    if source_spans is not None:
+        _check_spans(source_spans, len(source))
+
+
+def _check_spans(source_spans: Sequence[tuple[float, float]], count: int) -> None:
+    if len(source_spans) != count:
+        raise SizeError(f"source spans: expected one for each of the {count} source labels, got {len(source_spans)}")
     for start, end in source_spans:
         if not (np.isfinite((start, end)).all() and start <= end):
             raise SizeError(f"source spans: expected finite starts, each before its end, got {start} to {end}")
