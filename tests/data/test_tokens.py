@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import unicodedata
 
 import pytest
 from hypothesis import example, given, settings
@@ -15,7 +16,7 @@ from heedful.errors import DataError, RecipeError
 quick = settings(max_examples=100, deadline=None, derandomize=True)
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 anything = st.text(st.characters(), max_size=40)  # half surrogate pairs too
-NAMES = ["characters", "graphemes", "whitespace", "label", "bpe"]
+NAMES = ["characters", "decomposed", "graphemes", "whitespace", "label", "bpe"]
 TRAINING = ["the cat sat on the naïve mat", "日本 and the 日", "the bat", "new york"] * 3
 
 
@@ -27,7 +28,7 @@ def bpe():
 
 
 def test_the_names():
-    assert tokenisers.names() == ["characters", "graphemes", "whitespace", "label", "bpe"]
+    assert tokenisers.names() == ["characters", "decomposed", "graphemes", "whitespace", "label", "bpe"]
 
 
 @quick
@@ -44,6 +45,21 @@ def test_characters_and_graphemes_round_trip(text):
         tokens = tokeniser.split(text)
         assert tokeniser.join(tokens) == text
         assert tokeniser.labels(text) == tokens
+
+
+@quick
+@given(anything.map(lambda text: unicodedata.normalize("NFC", text)))
+@example("가게 cộng ガ")
+def test_decomposed_texts_come_back_composed(text):
+    tokeniser = make_tokeniser("decomposed")
+    tokens = tokeniser.split(text)
+    assert "".join(tokens) == unicodedata.normalize("NFD", text)
+    assert tokeniser.join(tokens) == text
+
+
+def test_a_syllable_is_its_letters_and_signs_stand_on_a_circle():
+    tokeniser = make_tokeniser("decomposed")
+    assert tokeniser.labels("각é") == ["\u1100", "\u1161", "\u11a8", "e", "\u25cc\u0301"]
 
 
 @pytest.mark.parametrize(

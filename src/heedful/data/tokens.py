@@ -6,6 +6,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+from unicodedata import combining, normalize
 
 from heedful.errors import DataError, RecipeError
 from heedful.registry import Registry
@@ -85,6 +86,27 @@ class Characters(Tokeniser):
 
     def join(self, tokens: Sequence[str]) -> str:
         return "".join(tokens)
+
+
+@tokenisers.register("decomposed")
+class Decomposed(Tokeniser):
+    """Like `characters`, after all that is composed was taken apart: the letters of a Hangul syllable, accents.
+
+    Rare syllables and letters are then made of common ones (Unicode Standard Annex 15, form D). Joined texts are
+    composed again, so a text comes back as it was if it was in form C, which `data.normalisation` sees to by default.
+    """
+
+    name = "decomposed"
+
+    def split(self, text: str) -> list[str]:
+        return list(normalize("NFD", text))
+
+    def join(self, tokens: Sequence[str]) -> str:
+        return normalize("NFC", "".join(tokens))
+
+    def labels_of(self, tokens: Sequence[str]) -> list[str]:
+        """Signs that stand on a letter stand on a dotted circle."""
+        return ["\u25cc" + token if combining(token) else token for token in tokens]
 
 
 @tokenisers.register("graphemes")
