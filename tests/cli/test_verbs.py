@@ -232,6 +232,11 @@ def test_align_draws(cli, run, tmp_path, name, start):
         assert b">a<" not in drawn
 
 
+def test_the_version_is_printed_and_no_command_runs(cli):
+    done = cli("--version", "train")
+    assert (done.code, done.out.decode().split()) == (0, ["heedful", heedful.__version__])
+
+
 def test_recipes(cli):
     done = cli("recipes")
     assert done.code == 0

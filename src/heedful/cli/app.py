@@ -29,6 +29,23 @@ recipes_app = typer.Typer(
 app.add_typer(recipes_app, name="recipes")
 
 
+def _version(asked: bool) -> None:
+    if asked:
+        import heedful
+
+        typer.echo(f"heedful {heedful.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def program(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version, and stop.", callback=_version, is_eager=True)
+    ] = False,
+) -> None:
+    """What goes before the name of a command."""
+
+
 @app.command()
 def train(
     pairs: Pairs,
