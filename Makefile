@@ -30,7 +30,7 @@ docs: $(INSTALLED)
 
 $(INSTALLED): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(INDEX) -c constraints.txt -e '.[demo,dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(INDEX) -c constraints.txt -e '.[demo,tune,dev]'
 	touch $(INSTALLED)
 
 clean:

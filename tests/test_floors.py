@@ -25,6 +25,7 @@ FLOORS = [
     ["predictor", "runs", "notes"],
     ["diagnosis", "tracing"],
     ["training"],
+    ["tuning"],
     ["api"],
     ["cli"],
 ]
@@ -115,6 +116,7 @@ HEAVY = {
     "safetensors",
     "rapidfuzz",
     "rich",
+    "optuna",
 }
 WEIGHT_ALLOWED = {  # where a part is about nothing else, its modules may import it when they are imported
     "attention": {"torch"},

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from heedful.api.symmetrise import symmetrise
     from heedful.api.trace import trace
     from heedful.api.train import train
+    from heedful.api.tune import tune
     from heedful.errors import HeedfulError
 
 __version__ = "0.1.0"
@@ -47,6 +48,7 @@ __all__ = [
     "symmetrise",
     "trace",
     "train",
+    "tune",
 ]
 
 # Where each is imported from, when it is first used: torch alone takes seconds.

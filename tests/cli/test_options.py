@@ -12,7 +12,20 @@ from heedful.cli.commands import app
 from heedful.options import ScoringOptions, SearchOptions, option_types
 from heedful.recipes import PredictRecipe
 
-VERBS = ["train", "predict", "evaluate", "score", "align", "average", "symmetrise", "aer", "trace", "look", "diagnose"]
+VERBS = [
+    "train",
+    "predict",
+    "evaluate",
+    "score",
+    "align",
+    "average",
+    "symmetrise",
+    "aer",
+    "trace",
+    "look",
+    "diagnose",
+    "tune",
+]
 # What one side has and the other has not, or has under another name, and why.
 CLI_ONLY = {
     "predict": {
@@ -36,9 +49,11 @@ CLI_ONLY = {
         "weights": "Trace.weights",
         "json": "a function returns an object",
     },
+    "tune": {"json": "a function returns an object"},
 }
 PYTHON_ONLY = {
     "train": {"reporter": "the command line brings its own"},
+    "tune": {"reporter": "the command line brings its own"},
     "predict": {"texts": "lines of file", "with_alignment": "goes with json"},
     "evaluate": {"progress": "the command line brings its own", "message": "the same"},
     "score": {
@@ -54,6 +69,7 @@ PYTHON_ONLY = {
 KINDS = {"predict": SearchOptions, "evaluate": SearchOptions, "score": ScoringOptions, "look": SearchOptions}
 # An option that may be repeated is a list, which Typer wants to be None when it is not there.
 NO_DEFAULT = {("train", "set"): (None, ()), ("look", "line"): (None, ())}
+NO_DEFAULT |= {("tune", "set"): (None, ()), ("tune", "range"): (None, ())}
 
 
 def commands() -> dict:

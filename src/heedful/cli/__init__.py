@@ -27,6 +27,7 @@ def run(arguments: list[str]) -> int:
         return 2
     except SystemExit as stop:  # how the parser ends a command, whether it went well or not
         if stop.code == 130:
-            note("stopped; what was saved is whole" if arguments[:1] == ["train"] else "stopped")
+            saved = {"train": "; what was saved is whole", "tune": "; the same command goes on"}
+            note("stopped" + saved.get(arguments[0], ""))
         return int(stop.code or 0)
     return 0

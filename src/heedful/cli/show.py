@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from heedful.training import Update, Validated
 
 
-def _bar(*columns: str, shown: bool = True) -> Any:
+def bar(*columns: str, shown: bool = True) -> Any:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -32,7 +32,7 @@ class Counter:
     """A bar that counts sentences; a context whose value is called with each count."""
 
     def __init__(self, what: str, *, shown: bool = True) -> None:
-        self._bar = _bar("{task.completed:,.0f} sentences", shown=shown)
+        self._bar = bar("{task.completed:,.0f} sentences", shown=shown)
         self._task = self._bar.add_task(what, total=None)
 
     def __enter__(self) -> Counter:
@@ -50,7 +50,7 @@ class TrainingProgress:
     """A reporter for people: a bar while training runs, a line for each validation."""
 
     def __init__(self) -> None:
-        self._bar = _bar("{task.percentage:>3.0f}%", "{task.fields[state]}")
+        self._bar = bar("{task.percentage:>3.0f}%", "{task.fields[state]}")
         self._task = self._bar.add_task("starting", total=1.0, state="")
         self._seconds = 0.0
 

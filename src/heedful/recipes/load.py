@@ -122,11 +122,11 @@ def _settings(settings: Settings) -> list[tuple[str, Any]]:
         key, equals, text = setting.partition("=")
         if not equals or not key.strip():
             raise RecipeError(f"a setting is KEY=VALUE, for instance train.epochs=5; got {setting!r}")
-        pairs.append((key.strip(), _value(text.strip())))
+        pairs.append((key.strip(), toml_value(text.strip())))
     return pairs
 
 
-def _value(text: str) -> Any:
+def toml_value(text: str) -> Any:
     """A TOML value, or the text itself: ``general`` needs no quotes."""
     try:
         values = _toml(f"value = {text}")
