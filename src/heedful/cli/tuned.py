@@ -111,4 +111,4 @@ def _values(found: Tuning) -> list[str]:
     for key in keys:
         share = f"  {shares[key]:10.2f}" if shares else ""
         rows.append(f"{key:{width}}  {shown(own[key]):>10}  {shown(found.best.values[key]):>10}{share}")
-    return rows if shares else [*rows, "(what matters is not said of fewer than 10 complete trials)"]
+    return rows if shares else [*rows, "(too few trials are complete to say what mattered)"]

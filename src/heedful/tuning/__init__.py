@@ -2,11 +2,11 @@
 
 from heedful.tuning.ask import ask
 from heedful.tuning.events import TuneReporter, Unheard
+from heedful.tuning.loop import check_numbers, tune
 from heedful.tuning.propose import need_optuna
 from heedful.tuning.result import Tuning
 from heedful.tuning.space import Choices, Interval, Ranges
 from heedful.tuning.trials import Trial
-from heedful.tuning.tune import check_numbers, tune
 
 __all__ = [
     "Choices",

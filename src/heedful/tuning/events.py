@@ -44,7 +44,8 @@ class Watch:
 
     Args:
         metric: of the recipe.
-        hopeless: the judge, of the share of the budget and the best so far; None where a training is not stopped.
+        hopeless: the judge, of the share of the budget, the best so far and the loss there; None where a training is
+            not stopped.
         reporter: told of all updates.
         message: told of what training has to say; None where that was said before.
     """
@@ -53,11 +54,12 @@ class Watch:
         self,
         metric: str,
         *,
-        hopeless: Callable[[float, float], bool] | None,
+        hopeless: Callable[[float, float, float], bool] | None,
         reporter: TuneReporter,
         message: Callable[[str], object] | None,
     ) -> None:
         self.best: float | None = None
+        self.loss = 0.0  # there
         self.updates = self.validations = 0
         self._share = 0.0
         self._metric, self._hopeless, self._reporter, self._message = metric, hopeless, reporter, message
@@ -72,8 +74,9 @@ class Watch:
 
     def validated(self, validated: Validated) -> None:
         value = validated.dev_loss if self._metric == "loss" else validated.scores[self._metric]
-        if better(self._metric, value, self.best):
-            self.best = value
+        loss = validated.dev_loss
+        if better(self._metric, value, self.best) or (value == self.best and loss < self.loss):
+            self.best, self.loss = value, loss
         self.validations += 1
-        if self._hopeless is not None and self.best is not None and self._hopeless(self._share, self.best):
+        if self._hopeless is not None and self.best is not None and self._hopeless(self._share, self.best, self.loss):
             raise Hopeless

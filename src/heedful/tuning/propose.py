@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heedful.errors import RunError
 from heedful.tuning.space import Interval, Range, Space
-from heedful.tuning.trials import Trial
+from heedful.tuning.trials import Trial, rank
 
 if TYPE_CHECKING:
     import optuna
@@ -40,18 +40,18 @@ def need_optuna() -> None:
 class Proposal:
     """A setting to try, and the judge of its training."""
 
-    def __init__(self, values: dict[str, Any], trial: optuna.Trial | None) -> None:
+    def __init__(self, values: dict[str, Any], trial: optuna.Trial | None, *, maximise: bool) -> None:
         self.values = values
-        self._trial = trial
-        self.looks: dict[int, float] = {}
+        self._trial, self._maximise = trial, maximise
+        self.looks: dict[int, tuple[float, float]] = {}
 
-    def hopeless(self, share: float, best: float) -> bool:
-        """Whether to stop a training of which `best` is the best validation so far, at this share of its budget: it is
+    def hopeless(self, share: float, best: float, loss: float) -> bool:
+        """Whether to stop a training of which this is the best validation so far, at this share of its budget: it is
         worse than half of those that were trained to their end were at the same share."""
         for tenth in range(len(self.looks), min(int(TENTHS * share + 1e-9) + 1, TENTHS)):
-            self.looks[tenth] = best
+            self.looks[tenth] = (best, loss)
             if self._trial is not None:
-                self._trial.report(best, tenth)
+                self._trial.report(rank(best, loss, maximise=self._maximise), tenth)
         # A share is told from before the update, so the last look comes at less than 1; and there is nothing to gain.
         return share < _UNSTOPPED_FROM and self._trial is not None and self._trial.should_prune()
 
@@ -77,7 +77,7 @@ def propose(trials: Sequence[Trial], space: Space, *, seed: int, maximise: bool)
             trial = _study(trials, space, seed=number, maximise=maximise, blind=draw >= _DRAWS).ask(distributions)
         values = {key: _decoded(found, trial.params[key]) for key, found in space.items()}
         if values not in tried:
-            return Proposal(values, trial)
+            return Proposal(values, trial, maximise=maximise)
     return None
 
 
@@ -89,15 +89,16 @@ class Importance(NamedTuple):
 
 
 def importance(trials: Sequence[Trial], space: Space, *, maximise: bool) -> list[Importance]:
-    """How much each key mattered, the most important first, by PED-ANOVA (Watanabe, Bansal and Hutter 2023); empty
-    where too few trials were trained to their end."""
-    complete = [trial for trial in trials if trial.state == "complete"]
-    if _within(complete, space) < _IMPORTANT:
+    """How much each key mattered for being among the best tenth (or five), the most important first, by PED-ANOVA
+    (Watanabe, Bansal and Hutter 2023); empty where too few trials were trained to their end, or too many did alike."""
+    complete = [trial for trial in trials if trial.state == "complete" and _inside(trial.values, space)]
+    good = max(5, math.ceil(len(complete) / 10))
+    ranked = sorted((rank(trial.value, trial.loss, maximise=maximise) for trial in complete), reverse=maximise)
+    if len(complete) < _IMPORTANT or ranked[good] == ranked[-1]:
         return []
     from optuna.importance import PedAnovaImportanceEvaluator, get_param_importances
 
-    # The good ones should be five at the least.
-    evaluator = PedAnovaImportanceEvaluator(target_quantile=max(0.1, 5 / len(complete)))
+    evaluator = PedAnovaImportanceEvaluator(target_quantile=good / len(complete))
     with _quiet():
         shares = get_param_importances(_study(complete, space, seed=0, maximise=maximise), evaluator=evaluator)
     return [Importance(key, float(share)) for key, share in shares.items()]
@@ -125,13 +126,17 @@ def _study(
             create_trial(
                 # A failed one is not left out, which would teach nothing: with no validation it counts as the worst.
                 state=TrialState.COMPLETE if complete else TrialState.PRUNED,
-                value=trial.value if complete else None,
+                value=rank(trial.value, trial.loss, maximise=maximise) if complete else None,
                 params={key: _encoded(found, trial.values[key]) for key, found in space.items()},
                 distributions=distributions,
-                intermediate_values={} if failed else trial.looks,
+                intermediate_values={} if failed else _ranks(trial, maximise=maximise),
             )
         )
     return study
+
+
+def _ranks(trial: Trial, *, maximise: bool) -> dict[int, float]:
+    return {tenth: rank(value, loss, maximise=maximise) for tenth, (value, loss) in trial.looks.items()}
 
 
 def _distribution(found: Range) -> optuna.distributions.BaseDistribution:

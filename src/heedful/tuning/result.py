@@ -68,7 +68,7 @@ def finish(asked: Asked, study: Study, ended: str) -> Tuning:
         TrainingError: no trial was trained to its end.
     """
     metric = asked.recipe.train.metric
-    best = best_of(study.trials, metric)
+    best = best_of(study.trials, maximise=asked.maximise)
     if best is None:
         reasons = {trial.reason for trial in study.trials}
         raise TrainingError(
@@ -91,7 +91,7 @@ def finish(asked: Asked, study: Study, ended: str) -> Tuning:
 
 def write_recipe(asked: Asked, study: Study) -> Path:
     """The recipe with the best values so far, and with its own budget; above it, where it comes from."""
-    best = best_of(study.trials, asked.recipe.train.metric)
+    best = best_of(study.trials, maximise=asked.maximise)
     assert best is not None, "called with a trial that was trained to its end"
     path = study.folder / RECIPE
     comment = "".join(f"# {one_line(line)}\n" for line in _provenance(asked, study, best))
@@ -114,7 +114,7 @@ def _provenance(asked: Asked, study: Study, best: Trial) -> list[str]:
         f"{asked.name}, tuned by heedful {__version__}: {metric} {best.value:.2f} (greedy, on development pairs); "
         f"the recipe itself: {itself}.",
         f"Best of {len(states)} trials is {which}; {states.count('pruned')} were stopped early, "
-        f"{states.count('failed')} failed. A trial was {budget}; seeds from {asked.recipe.train.seed}, {asked.seeds} a trial.",
+        f"{states.count('failed')} failed. A trial was {budget}, on {asked.seeds} seed(s).",
         f"Pairs: {asked.pairs} ({asked.sizes[0]:,}, sha256 {asked.digests['pairs']}). "
         f"Development: {dev} ({asked.sizes[1]:,}, sha256 {asked.digests['development pairs']}).",
     ]

@@ -101,11 +101,17 @@ def check_fit(space: Space, recipe: Recipe, fits: Fits) -> None:
         RecipeError: says which one, and why.
     """
     for key, found in space.items():
-        for probe in found.probes():
-            try:
-                fits(_load(recipe, key, probe))
-            except (RecipeError, SizeError) as error:
-                raise RecipeError(f"range {key}: {written(probe)} does not go with the recipe: {error}") from None
+        if why := _misfit(key, found, recipe, fits):
+            raise RecipeError(f"range {key}: {why}")
+
+
+def _misfit(key: str, found: Range, recipe: Recipe, fits: Fits) -> str | None:
+    for probe in found.probes():
+        try:
+            fits(_load(recipe, key, probe))
+        except (RecipeError, SizeError) as error:
+            return f"{written(probe)} does not go with the recipe: {error}"
+    return None
 
 
 def default_space(recipe: Recipe, fits: Fits, *, in_minutes: bool) -> tuple[dict[str, Range], dict[str, str]]:
@@ -122,12 +128,10 @@ def default_space(recipe: Recipe, fits: Fits, *, in_minutes: bool) -> tuple[dict
     for key, found in _usual(recipe).items():
         if key == "train.batch_tokens" and not in_minutes:
             left_out[key] = "where updates are the budget of a trial, a larger batch is only more training"
-            continue
-        try:
-            check_fit({key: found}, recipe, fits)
+        elif why := _misfit(key, found, recipe, fits):
+            left_out[key] = why
+        else:
             space[key] = found
-        except RecipeError as error:
-            left_out[key] = str(error)
     return space, left_out
 
 

@@ -12,7 +12,6 @@ from typing import Any, Literal
 
 from heedful.errors import RunError, excerpt
 from heedful.files import remove_unfinished, write_atomically
-from heedful.training.validate import better
 
 STUDY, TABLE, RECIPE, TRIALS = "study.json", "trials.csv", "recipe.toml", "trials"
 _STATES = ("complete", "pruned", "failed")
@@ -25,37 +24,46 @@ class Trial:
     number: int  # 0 is the recipe itself
     state: Literal["complete", "pruned", "failed"]  # pruned: stopped early, since most others were better by then
     value: float | None  # the metric at its best; of several seeds the mean; of a pruned one at its best until then
+    loss: float | None  # the development loss there, which decides between equals: early on every answer may be wrong
     seconds: float
     updates: int
     values: dict[str, Any]  # of the keys that are searched
-    looks: dict[int, float] = field(default_factory=dict)  # the best so far by tenths of the budget
+    looks: dict[int, tuple[float, float]] = field(default_factory=dict)  # the same by tenths of the budget, best so far
     reason: str | None = None  # why it failed
 
     def as_json(self) -> dict[str, Any]:
         """Plain values; the inverse of `from_json`."""
-        return {**self.__dict__, "looks": {str(tenth): value for tenth, value in self.looks.items()}}
+        return {**self.__dict__, "looks": {str(tenth): list(look) for tenth, look in self.looks.items()}}
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Trial:
         """Raises AttributeError, KeyError, TypeError, ValueError: not as it was written."""
-        looks = {int(tenth): float(value) for tenth, value in values["looks"].items()}
+        looks = {int(tenth): (float(value), float(loss)) for tenth, (value, loss) in values["looks"].items()}
         trial = cls(**{**values, "looks": looks, "values": dict(values["values"])})
         sound = trial.state in _STATES and isinstance(trial.number, int) and isinstance(trial.updates, int)
-        numbers = (trial.seconds, 0.0 if trial.value is None else trial.value)
-        if not sound or not all(isinstance(number, int | float) for number in numbers):
+        measured = [trial.seconds, trial.value, trial.loss]
+        if trial.value is None and trial.loss is None and trial.state != "complete":
+            del measured[1:]
+        if not sound or not all(isinstance(number, int | float) for number in measured):
             raise ValueError(f"trial {excerpt(dict(values))}")
-        if trial.state == "complete" and trial.value is None:
-            raise ValueError(f"trial {trial.number} is complete and has no value")
         return trial
 
 
-def best_of(trials: Sequence[Trial], metric: str) -> Trial | None:
+def rank(value: float | None, loss: float | None, *, maximise: bool) -> float:
+    """One number by which trials are sorted: the loss counts so little that it decides between equals only."""
+    assert value is not None, "of a trial that was validated"
+    assert loss is not None
+    return value + (-1e-6 if maximise else 1e-6) * min(loss, 100.0)
+
+
+def best_of(trials: Sequence[Trial], *, maximise: bool) -> Trial | None:
     """The best that was trained to its end; of equals the first, so the recipe itself where nothing beats it."""
-    best: Trial | None = None
-    for trial in trials:
-        if trial.state == "complete" and (best is None or better(metric, trial.value or 0.0, best.value)):
-            best = trial
-    return best
+
+    def cost(trial: Trial) -> float:
+        number = rank(trial.value, trial.loss, maximise=maximise)
+        return -number if maximise else number
+
+    return min((trial for trial in trials if trial.state == "complete"), key=cost, default=None)
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ def tune(asked: Asked, *, out: Path, minutes: float, trials: int | None, keep: b
 def _tell(asked: Asked, study: Study, reporter: TuneReporter) -> None:
     reporter.message("searched: " + ", ".join(f"{key} {found}" for key, found in asked.space.items()))
     for key, why in asked.left_out.items():
-        reporter.message(f"not searched: {key}, since {why}")
+        reporter.message(f"not searched: {key} ({why})")
     if study.trials:
         reporter.message(f"going on with the search in {study.folder}, after {len(study.trials)} trials")
 
@@ -68,7 +68,7 @@ class _Search:
         """The recipe itself, then what the sampler proposes."""
         asked, done = self.asked, self.study.trials
         if not done:
-            return Proposal(own_values(asked.space, asked.recipe), None)
+            return Proposal(own_values(asked.space, asked.recipe), None, maximise=asked.maximise)
         return propose(done, asked.space, seed=asked.recipe.train.seed, maximise=asked.maximise)
 
     def run(self, proposal: Proposal) -> None:
@@ -86,7 +86,7 @@ class _Search:
         )
         self.study.add(trial)
         self.study.write_table(self.asked.recipe.train.metric)
-        if best_of(self.study.trials, self.asked.recipe.train.metric) is trial:
+        if best_of(self.study.trials, maximise=self.asked.maximise) is trial:
             write_recipe(self.asked, self.study)
         self.reporter.ended(trial)
 
@@ -103,12 +103,23 @@ class _Search:
             return _outcome("pruned", watches, None)
         except known as error:
             return _outcome("failed", watches, str(error))
-        if number == 0 and watches[0].validations < 3:
-            self.reporter.message(
-                f"a trial is validated {watches[0].validations} times, too seldom to stop any early; more budget for each "
-                "helps, or a lower train.validate_every (a setting)"
-            )
+        if number == 0:
+            self._remark(watches[0])
         return _outcome("complete", watches, None)
+
+    def _remark(self, watch: Watch) -> None:
+        """After the first trial: what its budget is too small for."""
+        warmup, budget = self.asked.recipe.train.warmup_updates, "a larger budget of a trial helps, or the setting"
+        if watch.validations < 3:
+            self.reporter.message(
+                f"warning: a trial is validated {watch.validations} times, too seldom for one to be stopped early; "
+                f"{budget} train.validate_every=0.1 (now {self.asked.recipe.train.validate_every:g})"
+            )
+        if 2 * warmup > watch.updates:
+            self.reporter.message(
+                f"warning: train.warmup_updates = {warmup}, and a trial has {watch.updates} updates, so that rates are "
+                f"judged by their warm-up; {budget} train.warmup_updates={watch.updates // 10}"
+            )
 
     def _train_once(self, number: int, index: int, proposal: Proposal, watches: list[Watch]) -> None:
         asked = self.asked
@@ -143,9 +154,13 @@ class _Search:
 
 
 def _outcome(state: str, watches: Sequence[Watch], reason: str | None) -> dict[str, Any]:
-    values = [watch.best for watch in watches if watch.best is not None]
-    value = statistics.fmean(values) if values and state != "failed" else None
-    return {"state": state, "value": value, "updates": sum(watch.updates for watch in watches), "reason": reason}
+    outcome = {"state": state, "updates": sum(watch.updates for watch in watches), "reason": reason}
+    if state == "failed":
+        return {**outcome, "value": None, "loss": None}
+    value, loss = (
+        statistics.fmean(found) for found in zip(*((watch.best, watch.loss) for watch in watches), strict=True)
+    )
+    return {**outcome, "value": value, "loss": loss}
 
 
 def _remove(folder: Path) -> None:
