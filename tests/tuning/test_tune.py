@@ -5,11 +5,15 @@ from __future__ import annotations
 import csv
 import json
 import math
+import signal
+import subprocess
 import sys
+import time
 import tomllib
 
 import pytest
 
+from cli.test_streams import PROGRAM
 from heedful.errors import MemoryShortage, RecipeError, RunError, TrainingError
 from heedful.recipes import load
 from heedful.tuning import Trial
@@ -298,6 +302,42 @@ def test_without_optuna(refused, monkeypatch, pairs, tmp_path):
     assert not (tmp_path / "tuned").exists()
 
 
+def test_several_processes(refused, monkeypatch, pairs, tmp_path):
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    message = refused("tune", pairs, "--out", tmp_path / "tuned", "--recipe", "tiny")
+    assert message == "tune runs in one process; start it without accelerate launch or torchrun"
+
+
+NUMBERS = {
+    "--minutes=0": "minutes: expected a number above 0, got 0.0",
+    "--minutes=inf": "minutes: expected a number above 0, got inf",
+    "--trial-minutes=-1": "trial_minutes: expected a number above 0, got -1.0",
+    "--trial-minutes=31": "trial_minutes 31 is more than minutes 30, which is for all trials",
+    "--trials=0": "trials: expected a whole number from 1 on, got 0",
+    "--updates=0": "updates: expected a whole number from 1 on, got 0",
+    "--seeds=0": "seeds: expected a whole number from 1 on, got 0",
+    "--updates=9 --trial-minutes=9": "updates and trial_minutes are both a trial's budget; choose one",
+    "--range=model.dropot=1,2": "range model.dropot: unknown key 'model.dropot'; did you mean 'dropout'?",
+    "--range=model.heads=1,3": "range model.heads: 3 does not go with the recipe: ",
+    "--set=model.initialisation=unifrom": "unknown initialisation 'unifrom'; did you mean 'uniform'?",
+    "--dev=nowhere.tsv": "no such file, nor built-in corpus: 'nowhere.tsv'",
+}
+
+
+@pytest.mark.parametrize("given", NUMBERS)
+def test_bad_input(refused, pairs, tmp_path, given):
+    """Said before anything is written."""
+    message = refused("tune", pairs, "--out", tmp_path / "tuned", "--recipe=tiny", *given.split())
+    assert NUMBERS[given] in message
+    assert not (tmp_path / "tuned").exists()
+
+
+def test_nothing_to_search(refused, pairs, tmp_path):
+    settings = [f"--set={key}={value}" for key, value in FIXED.items()]
+    message = refused("tune", pairs, "--out", tmp_path / "tuned", "--recipe=tiny", *settings)
+    assert message == "nothing to search: every range of the recipe is fixed by a setting, or does not fit"
+
+
 def test_for_real(cli, pairs, tmp_path):
     """Two trials of a model that is trained, by the command line; what it leaves can be trained with."""
     out, sets = tmp_path / "tuned", [f"--set={key}={value}" for key, value in FIXED.items()]
@@ -320,3 +360,42 @@ def test_for_real(cli, pairs, tmp_path):
     assert "2 trials: 2 complete, 0 stopped early, 0 failed; 2 trials were asked for" in again.out.decode()
     settings = ["--set=train.epochs=none", "--set=train.updates=1"]
     assert cli("train", pairs, "--recipe", out / "recipe.toml", "--out", tmp_path / "run", *settings).code == 0
+
+
+@pytest.mark.slow
+def test_ctrl_c(pairs, tmp_path):
+    """130 and a word about it; the same command goes on to what a search without it finds."""
+    sets = [f"--set={key}={value}" for key, value in FIXED.items()]
+    command = [
+        "tune",
+        str(pairs),
+        "--recipe=tiny",
+        "--updates=40",
+        "--trials=6",
+        "--range=model.dropout=0.0..0.5",
+        *sets,
+    ]
+
+    def search(out):
+        program = [sys.executable, "-c", PROGRAM, *command, f"--out={out}"]
+        return subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    out, whole = tmp_path / "tuned", tmp_path / "whole"
+    process, until = search(out), time.monotonic() + 120
+    while not (out / "trials" / "002").exists() and time.monotonic() < until and process.poll() is None:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    stdout, stderr = process.communicate(timeout=60)
+    assert (process.returncode, stdout) == (130, ""), stderr
+    assert stderr.rstrip().endswith("heedful: stopped; the same command goes on")
+    assert sorted(path.name for path in out.iterdir()) == ["recipe.toml", "study.json", "trials.csv"]
+    found = []
+    for folder in (out, whole):
+        process = search(folder)
+        process.communicate(timeout=120)
+        assert process.returncode == 0
+        found.append(json.loads((folder / "study.json").read_text()))
+        for trial in found[-1]["trials"]:
+            del trial["seconds"]
+    assert found[0] == found[1]
+    assert len(found[0]["trials"]) == 4

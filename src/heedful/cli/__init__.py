@@ -28,6 +28,6 @@ def run(arguments: list[str]) -> int:
     except SystemExit as stop:  # how the parser ends a command, whether it went well or not
         if stop.code == 130:
             saved = {"train": "; what was saved is whole", "tune": "; the same command goes on"}
-            note("stopped" + saved.get(arguments[0], ""))
+            note("stopped" + saved.get("".join(arguments[:1]), ""))
         return int(stop.code or 0)
     return 0

@@ -8,6 +8,7 @@ no file of Optuna's is ever read.
 from __future__ import annotations
 
 import math
+import os
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -32,7 +33,9 @@ _IMPORTANT = 10  # complete trials before it is said what is important
 
 
 def need_optuna() -> None:
-    """Raises RunError: it is not installed."""
+    """Raises RunError: it is not installed; or this is one of several processes, which would each search by itself."""
+    if os.environ.get("WORLD_SIZE", "1") != "1":
+        raise RunError("tune runs in one process; start it without accelerate launch or torchrun")
     if find_spec("optuna") is None:
         raise RunError("tune needs the package optuna: pip install 'heedful[tune]'")
 
