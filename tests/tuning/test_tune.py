@@ -66,6 +66,46 @@ def test_never_worse_than_the_recipe(training, tune, metric):
     assert found.recipe == load("tiny", {**FIXED, "train.metric": metric})
 
 
+def test_the_loss_decides_between_equals(tune, training, monkeypatch):
+    """While every answer is wrong, say."""
+    training(lambda recipe, tenth: 100)
+    module = sys.modules["heedful.tuning.loop"]
+    every = module.train
+
+    def losing(pairs, *, recipe, reporter, **rest):
+        class Loses:
+            message, update = reporter.message, reporter.update
+
+            @staticmethod
+            def validated(validated):
+                reporter.validated(validated._replace(dev_loss=1 + abs(recipe.model.dropout - 0.3)))
+
+        every(pairs, recipe=recipe, reporter=Loses, **rest)
+
+    monkeypatch.setattr(module, "train", losing)
+    found = tune(trials=6)
+    assert abs(found.best.values["model.dropout"] - 0.3) == min(
+        abs(trial.values["model.dropout"] - 0.3) for trial in found.trials if trial.state == "complete"
+    )
+    assert found.best.number != 0
+
+
+def test_warnings_of_a_small_budget(training, tune):
+    """Of a warm-up that is most of it; none of validations, of which there are ten."""
+    said = []
+
+    class Reporter:
+        begun = update = ended = staticmethod(lambda *told: None)
+        message = staticmethod(said.append)
+
+    training(bowl)
+    tune(trials=1, reporter=Reporter, set={**FIXED, "train.warmup_updates": 6})
+    assert said[0] == "searched: train.learning_rate 0.001..0.1:log, model.dropout 0.0..0.5"
+    (warning,) = [text for text in said if text.startswith("warning")]
+    assert warning.startswith("warning: train.warmup_updates = 6, and a trial has 10 updates")
+    assert "not searched: train.batch_tokens" not in str(said)  # it was set
+
+
 def test_interrupted_is_the_same(training, tune, tmp_path):
     """With Ctrl-C in the middle of a training, twice, and one right before: the same trials."""
     training(bowl)
