@@ -138,6 +138,23 @@ def test_by_default(name):
     assert ("model.fusion.input_feeding" in space) == (recipe.model.fusion.name == "late")
 
 
+@pytest.mark.parametrize(
+    ("text", "inside", "at_end"),
+    [
+        ("train.learning_rate=0.0001..0.01:log", [0.00013, 0.001, 0.0079], [0.0001, 0.00012, 0.0081, 0.01]),
+        ("model.dropout=0.0..0.5", [0.0, 0.01, 0.3, 0.47], [0.48, 0.5]),  # there is no less than none
+        ("model.embedding_size=16,32,64", [32], [16, 64]),
+        ("model.encoder_layers=1..3", [1, 2], [3]),
+        ("model.score=dot,general", ["dot", "general"], []),
+        ("train.label_smoothing=0.0,0.1", [0.0], [0.1]),
+    ],
+)
+def test_ends(text, inside, at_end):
+    """Beyond which something better may be."""
+    (found,) = parse_ranges([text], TINY).values()
+    assert [value for value in (*inside, *at_end) if found.at_end(value)] == at_end
+
+
 def test_what_is_left_out():
     """The decoder's layers start at the encoder's last states, so neither can be changed alone."""
     space, left_out = default_space(load("luong2015"), fits, in_minutes=False)

@@ -6,6 +6,7 @@ import csv
 import json
 import math
 import signal
+import statistics
 import subprocess
 import sys
 import time
@@ -18,6 +19,8 @@ from heedful.errors import MemoryShortage, RecipeError, RunError, TrainingError
 from heedful.recipes import load
 from heedful.tuning import Trial
 from heedful.tuning.loop import _enough
+from heedful.tuning.propose import propose
+from heedful.tuning.space import parse_ranges
 
 from .conftest import FIXED, RANGES
 
@@ -43,6 +46,7 @@ def test_what_it_ends_in(training, tune, tmp_path):
     assert found.best.value < found.trials[0].value
     assert abs(math.log(found.recipe.train.learning_rate / 0.03)) < 0.3  # chance has a width of 4.6
     assert found.importance[0].key == "train.learning_rate"
+    assert found.at_ends == ()
     assert load(found.file) == found.recipe == load(recipe, found.best.values)
     assert found.recipe.train.epochs == recipe.train.epochs
     text = found.file.read_text("utf-8")
@@ -53,6 +57,17 @@ def test_what_it_ends_in(training, tune, tmp_path):
     assert [float(row["sequence_error"]) for row in rows] == [round(trial.value, 4) for trial in found.trials]
     assert [float(row["model.dropout"]) for row in rows] == [trial.values["model.dropout"] for trial in found.trials]
     assert sorted(path.name for path in (tmp_path / "tuned").iterdir()) == ["recipe.toml", "study.json", "trials.csv"]
+
+
+def test_what_was_learned_has_a_say():
+    """After eight settings at random the rates are nearer to the best one: by chance half of them are e^1.2 away."""
+    space = parse_ranges(RANGES, load("tiny"))
+    trials, distances = [], []
+    for number in range(16):
+        proposal = propose(trials, space, seed=3, maximise=False)
+        distances.append(abs(math.log(proposal.values["train.learning_rate"] / 0.03)))
+        trials.append(Trial(number, "complete", 20 + 30 * distances[-1], 1.0, 1.0, 7, proposal.values))
+    assert statistics.median(distances[9:]) < 0.7 < statistics.median(distances[:8])
 
 
 @pytest.mark.parametrize("metric", ["sequence_error", "bleu"])

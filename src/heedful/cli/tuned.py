@@ -84,6 +84,7 @@ def tuned_text(found: Tuning) -> str:
             *_verdict(found),
             "",
             *_values(found),
+            *(f"{key}: the best is at an end of {found.ranges[key]}; --range may go further" for key in found.at_ends),
             "",
             f"{len(states)} trials: {states.count('complete')} complete, {states.count('pruned')} stopped early, "
             f"{states.count('failed')} failed; {found.ended}",

@@ -29,6 +29,7 @@ class Tuning:
         left_out: which ranges were not, and why.
         trials: all of them, the recipe itself first.
         best: the one whose values are in `recipe`.
+        at_ends: keys whose best value is at an end of their range, beyond which there may be better ones.
         importance: of the keys, the most important first; empty after few trials.
         ended: why no other trial was begun.
     """
@@ -42,6 +43,7 @@ class Tuning:
     left_out: dict[str, str]
     trials: tuple[Trial, ...]
     best: Trial
+    at_ends: tuple[str, ...]
     importance: tuple[Importance, ...]
     ended: str
 
@@ -56,6 +58,7 @@ class Tuning:
             "left_out": self.left_out,
             "trials": [trial.as_json() for trial in self.trials],
             "best": self.best.number,
+            "at_ends": list(self.at_ends),
             "importance": {each.key: each.share for each in self.importance},
             "ended": self.ended,
         }
@@ -84,6 +87,9 @@ def finish(asked: Asked, study: Study, ended: str) -> Tuning:
         left_out=asked.left_out,
         trials=tuple(study.trials),
         best=best,
+        at_ends=tuple(
+            key for key, found in asked.space.items() if best.values[key] in found and found.at_end(best.values[key])
+        ),
         importance=tuple(importance(study.trials, asked.space, maximise=asked.maximise)),
         ended=ended,
     )

@@ -17,6 +17,10 @@ Ranges = Mapping[str, Any] | Sequence[str]
 lists of values."""
 
 
+_LEAST = (0, 1)
+"""Ends of ranges beyond which there is nothing: no dropout, one layer."""
+
+
 class Interval(NamedTuple):
     """All numbers from `low` to `high`, both included; whole ones where both are whole."""
 
@@ -35,6 +39,12 @@ class Interval(NamedTuple):
     def probes(self) -> tuple[Any, ...]:
         """Values that tell whether the others fit."""
         return self.low, self.high
+
+    def at_end(self, value: Any) -> bool:
+        """Whether it is so near to an end that better ones may be beyond it."""
+        scale = math.log if self.log else float
+        place = (scale(value) - scale(self.low)) / (scale(self.high) - scale(self.low))
+        return place > 0.95 or (place < 0.05 and self.low not in _LEAST)
 
     def __str__(self) -> str:
         return f"{self.low}..{self.high}" + (":log" if self.log else "")
@@ -58,6 +68,10 @@ class Choices(NamedTuple):
 
     def probes(self) -> tuple[Any, ...]:
         return self.values
+
+    def at_end(self, value: Any) -> bool:
+        least = () if self.values[0] in _LEAST else (self.values[0],)
+        return self.ordered and value in (*least, self.values[-1])
 
     def __str__(self) -> str:
         return ",".join(written(value) for value in self.values)
