@@ -120,7 +120,8 @@ def _provenance(asked: Asked, study: Study, best: Trial) -> list[str]:
         f"{asked.name}, tuned by heedful {__version__}: {metric} {best.value:.2f} (greedy, on development pairs); "
         f"the recipe itself: {itself}.",
         f"Best of {len(states)} trials is {which}; {states.count('pruned')} were stopped early, "
-        f"{states.count('failed')} failed. A trial was {budget}, on {asked.seeds} seed(s).",
+        f"{states.count('failed')} failed. A trial was {budget}, on {asked.seeds} seed(s) from "
+        f"{asked.recipe.train.seed} on.",
         f"Pairs: {asked.pairs} ({asked.sizes[0]:,}, sha256 {asked.digests['pairs']}). "
         f"Development: {dev} ({asked.sizes[1]:,}, sha256 {asked.digests['development pairs']}).",
     ]
