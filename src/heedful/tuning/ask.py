@@ -40,7 +40,7 @@ class Asked:
     updates: int | None  # of a trial
     trial_minutes: float | None
     seeds: int
-    digests: dict[str, str]  # of the data, by what they are called in messages
+    digests: dict[str, str]  # of the pairs as they were read, by what they are called in messages
     sizes: tuple[int, int]  # pairs to train on; development pairs that are looked at
 
     @property

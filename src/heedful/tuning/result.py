@@ -122,6 +122,6 @@ def _provenance(asked: Asked, study: Study, best: Trial) -> list[str]:
         f"Best of {len(states)} trials is {which}; {states.count('pruned')} were stopped early, "
         f"{states.count('failed')} failed. A trial was {budget}, on {asked.seeds} seed(s) from "
         f"{asked.recipe.train.seed} on.",
-        f"Pairs: {asked.pairs} ({asked.sizes[0]:,}, sha256 {asked.digests['pairs']}). "
-        f"Development: {dev} ({asked.sizes[1]:,}, sha256 {asked.digests['development pairs']}).",
+        f"Pairs: {asked.pairs} ({asked.sizes[0]:,}, digest {asked.digests['pairs']}). "
+        f"Development: {dev} ({asked.sizes[1]:,}, digest {asked.digests['development pairs']}).",
     ]
