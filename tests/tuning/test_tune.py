@@ -438,8 +438,8 @@ def test_ctrl_c(pairs, tmp_path):
         "tune",
         str(pairs),
         "--recipe=tiny",
-        "--updates=40",
-        "--trials=6",
+        "--updates=12",
+        "--trials=4",
         "--range=model.dropout=0.0..0.5",
         *sets,
     ]
