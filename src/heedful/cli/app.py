@@ -31,9 +31,9 @@ app.add_typer(recipes_app, name="recipes")
 
 def _version(asked: bool) -> None:
     if asked:
-        import heedful
+        from heedful import __version__
 
-        typer.echo(f"heedful {heedful.__version__}")
+        typer.echo(f"heedful {__version__}")
         raise typer.Exit
 
 
