@@ -11,6 +11,7 @@ import pytest
 import torch
 
 import heedful
+from grid import in_turn
 from heedful.ensemble import Ensemble
 from heedful.errors import HeedfulError, RecipeError, RunError
 from heedful.model import Model
@@ -180,8 +181,7 @@ def ensemble_of(name: str, average: EnsembleAverage = "probabilities") -> Predic
     return Predictor(Ensemble(members_of(name), average=average), codec_of(), SETTINGS)
 
 
-@pytest.mark.parametrize("average", AVERAGES)
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize(("name", "average"), in_turn(KINDS, AVERAGES))
 def test_batches_and_forced_scores(name, average):
     predictor = ensemble_of(name, average)
     ways = [{"beam": 1}, {"n_best": 5}, *WAYS.values()]

@@ -36,6 +36,7 @@ WAYS: dict[str, dict[str, Any]] = {
         "beam": 1, "min_length": 3, "no_repeat_ngram": 1, "attention_temperature": 2.0, "coverage_penalty": 0.2
     },
 }  # fmt: skip
+PLAIN: tuple[dict[str, Any], ...] = ({"beam": 1}, {"beam": 5, "n_best": 5})
 TRAINED = words(20, seed=8, longest=9)
 OF_ATTENTION = {"coverage_penalty", "attention_temperature"}
 
@@ -101,21 +102,32 @@ def check_forced(
 
 @every
 def test_batches_of_any_size_in_any_order_give_the_same(number):
-    for way in ({"beam": 1}, {"beam": 5, "n_best": 5}):
-        check_batches(predictor_of(number), way)
+    """Each alone in one way, in batches of seven in the other, in turn."""
+    for turn, way in enumerate(PLAIN):
+        check_batches(predictor_of(number), way, sizes=(7 if (number + turn) % 2 else 1,))
 
 
 @every
 def test_and_so_they_do_with_other_options(number):
-    """Two of the ways for each model, so that each way comes six times."""
-    for turn in (0, 2):
-        check_batches(predictor_of(number), list(WAYS.values())[(number + turn) % len(WAYS)], sizes=(1, 7))
+    """One of the ways for each model, alone or in batches, so that each way comes in both."""
+    check_batches(predictor_of(number), list(WAYS.values())[number % len(WAYS)], sizes=(7 if number % 2 else 1,))
 
 
 @every
 def test_every_answer_is_scored_and_aligned_as_when_it_is_given(number):
-    ended = [check_forced(predictor_of(number), way) for way in ({"beam": 1}, {"n_best": 5}, *WAYS.values())]
-    assert sum(ended) > 100
+    """In two of the ways for each model."""
+    ways = [list(WAYS.values())[(number + turn) % len(WAYS)] for turn in (0, 2)]
+    assert sum(check_forced(predictor_of(number), way) for way in (*PLAIN, *ways)) > 40
+
+
+@pytest.mark.slow
+@every
+def test_all_sizes_of_batches_and_all_ways(number):
+    for way in PLAIN:
+        check_batches(predictor_of(number), way)
+    for turn in (0, 2):
+        check_batches(predictor_of(number), list(WAYS.values())[(number + turn) % len(WAYS)], sizes=(1, 7))
+    assert sum(check_forced(predictor_of(number), way) for way in (*PLAIN, *WAYS.values())) > 100
 
 
 @pytest.mark.parametrize("name", WAYS)

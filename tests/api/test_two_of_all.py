@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from grid import covering
+from grid import covering, daily, in_turn, spanning
 from heedful.data import tokenisers
 from heedful.data.codec import Codec
 from heedful.ensemble import Ensemble
@@ -33,6 +33,7 @@ PARTS: dict[str, dict[str, Any]] = {
     "early": {"fusion": "early"},
     "documents": {"fusion": "early", "encoder": "hierarchical", "scope": "hierarchical"},
 }
+PAIRWISE = covering((tokenisers.names(), SECOND, list(PARTS)), lambda names: True)
 
 
 @cache
@@ -58,18 +59,15 @@ def predictor_of(tokens: str, second: str, parts: str, target: str = "characters
     raise AssertionError("no model with answers that differ")
 
 
-@pytest.mark.parametrize(
-    ("tokens", "second", "parts"), covering((tokenisers.names(), SECOND, list(PARTS)), lambda names: True)
-)
-def test_answers_do_not_depend_on_company_nor_on_how_they_were_found(tokens, second, parts):
-    predictor = predictor_of(tokens, second, parts)
+@pytest.mark.parametrize("names", daily(PAIRWISE, spanning(PAIRWISE)), ids="-".join)
+def test_answers_do_not_depend_on_company_nor_on_how_they_were_found(names):
+    predictor = predictor_of(*names)
     check_batches(predictor, {"n_best": 3}, sizes=(1, 7), lines=PAIRS)
     check_forced(predictor, {"n_best": 3}, lines=PAIRS)
     check_greedy(predictor, lines=PAIRS)
 
 
-@pytest.mark.parametrize("name", WAYS)
-@pytest.mark.parametrize("second", SECOND)
+@pytest.mark.parametrize(("second", "name"), in_turn(SECOND, WAYS))
 def test_every_option_of_the_search(second, name):
     predictor = predictor_of("characters", second, "late")
     check_batches(predictor, WAYS[name], sizes=(1, 7), lines=PAIRS)
@@ -85,7 +83,7 @@ def test_labels(second, parts):
     check_greedy(predictor, lines=PAIRS)
 
 
-@pytest.mark.parametrize("second", SECOND)
+@pytest.mark.parametrize("second", daily(SECOND, ["concat"]))
 def test_ensembles(second):
     """Two models, of which each has a vote; and weights that are their mean, over either source."""
     one, other = (predictor_of("characters", second, "documents", turn=turn) for turn in (0, 1))

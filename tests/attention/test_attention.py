@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch.func import functional_call
 
+from grid import daily, spanning
 from heedful.attention import (
     Attention,
     Dot,
@@ -31,7 +32,7 @@ def close(actual, expected, tolerance=1e-12):
     torch.testing.assert_close(actual, expected, rtol=0, atol=tolerance)
 
 
-@pytest.mark.parametrize("combination", COMBINATIONS, ids="-".join)
+@pytest.mark.parametrize("combination", daily(COMBINATIONS, spanning(COMBINATIONS)), ids="-".join)
 def test_gradients(combination):
     """Of context and weights by query, values and all parameters, against finite differences."""
     attention = make(*combination)

@@ -1,6 +1,5 @@
 """Several heads: PyTorch's own, one head written out, and each head alone."""
 
-import itertools
 import math
 
 import pytest
@@ -8,6 +7,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from grid import in_turn
 from heedful.attention import (
     Attention,
     Causal,
@@ -63,10 +63,10 @@ def example():
 
 
 @pytest.mark.parametrize(
-    "names", list(itertools.product(scores.names(), scopes.names(), ("softmax", "sparsemax"))), ids="-".join
+    ("score", "scope", "normaliser"), in_turn(scores.names(), scopes.names(), ("softmax", "sparsemax"))
 )
-def test_the_contract_of_attention_holds_for_heads_of_any(names):
-    check_attention(heads_of(*names))
+def test_the_contract_of_attention_holds_for_heads_of_any(score, scope, normaliser):
+    check_attention(heads_of(score, scope, normaliser))
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])

@@ -221,6 +221,7 @@ def test_ctrl_c(pairs, tmp_path):
     heedful.train(pairs, out=out, resume=True, set={"train.updates": done + 2})
 
 
+@pytest.mark.slow
 def test_the_end_of_the_interpreter_is_quiet_too(run):
     """A pipe that closes early, seen from outside."""
     process = subprocess.Popen(

@@ -38,7 +38,7 @@ def test_locations():
         corpora.load("copy", "valid")
 
 
-@pytest.mark.parametrize("name", ["cmudict", *GENERATED])
+@pytest.mark.parametrize("name", [pytest.param("cmudict", marks=pytest.mark.slow), *GENERATED])
 def test_parts_share_no_source(name):
     train, dev, test = ({source for source, _ in load(name, part)} for part in corpora.PARTS)
     assert not train & dev

@@ -81,12 +81,21 @@ def test_fewer_than_fifty_pairs_are_never_sure():
     assert examine(planted.subject(of=planted.pairs()[:49]), Others()).verdict.sure == "low"
 
 
-@pytest.mark.parametrize(("fault", "pairs"), [("healthy", 29), ("ignored", 29), ("ignored", 22), ("diffuse", 23)])
-def test_the_size_of_batches_changes_nothing(fault, pairs):
+BATCHED = [
+    ("ignored", 22, (1, 7)),
+    *(
+        pytest.param(fault, pairs, (1, 2, 7), marks=pytest.mark.slow)
+        for fault, pairs in [("healthy", 29), ("ignored", 29), ("ignored", 22), ("diffuse", 23)]
+    ),
+]
+
+
+@pytest.mark.parametrize(("fault", "pairs", "sizes"), BATCHED)
+def test_the_size_of_batches_changes_nothing(fault, pairs, sizes):
     """Not even what another sentence's weights and states do: each sentence has the same partner."""
     found = {
         size: examine(planted.subject(FAULTS[fault](), of=planted.pairs()[:pairs], batch_size=size), Others())
-        for size in (1, 2, 7, 64)
+        for size in (*sizes, 64)
     }
     assert {one.verdict.name for one in found.values()} == {fault}
     assert not math.isnan(found[1].measures["gain_over_other_context"])

@@ -84,6 +84,7 @@ def check_history(module):
     assert share(top(answer.alignment)[:3] == line[1][:3] for line, answer in found) >= 0.9
 
 
+@pytest.mark.slow
 def test_the_sentence_that_decides_and_the_word_in_it(learned, capsys):
     module = learned(DOCUMENT)
     assert capsys.readouterr().out.startswith("bad\n")
@@ -91,6 +92,7 @@ def test_the_sentence_that_decides_and_the_word_in_it(learned, capsys):
     check_document(module)
 
 
+@pytest.mark.slow
 def test_the_row_that_the_question_is_about(learned, capsys):
     module = learned(SCENE)
     assert capsys.readouterr().out == "large 1-0\n"

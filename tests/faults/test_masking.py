@@ -8,6 +8,7 @@ import torch
 import heedful
 from attention.cases import COMBINATIONS, OPTIONS, Q, T, normal, value_size
 from attention.cases import make as make_attention
+from grid import in_turn
 from heedful.attention import normalisers
 from heedful.data.batches import Example, collate
 from heedful.data.codec import Codec
@@ -16,7 +17,9 @@ from heedful.data.vocabulary import Vocabulary
 from model.cases import ATTENTIONS, FUSIONS, SIZES, batch_of, make, name_of, random_batch, rows_of
 
 attentions = pytest.mark.parametrize("options", ATTENTIONS, ids=name_of)
-attentive = pytest.mark.parametrize("fusion", [name for name in FUSIONS if not name.startswith("none")])
+attentive = pytest.mark.parametrize(
+    ("fusion", "options"), in_turn([name for name in FUSIONS if not name.startswith("none")], ATTENTIONS), ids=name_of
+)
 every = pytest.mark.parametrize("combination", COMBINATIONS, ids="-".join)
 
 
@@ -82,7 +85,6 @@ def test_two_masked_positions_of_six(combination):
 
 @pytest.mark.parametrize("bias", [100.0, -100.0])
 @attentive
-@attentions
 def test_biases_of_a_hundred_put_no_weight_on_padding(options, fusion, bias):
     """A linear layer makes padding its bias."""
     model, batch = make(**FUSIONS[fusion], **options), random_batch((5, 2, 7), (3, 6, 4))
@@ -100,7 +102,6 @@ def test_biases_of_a_hundred_put_no_weight_on_padding(options, fusion, bias):
 
 @pytest.mark.parametrize(("source", "target"), [(3, 7), (7, 3)])
 @attentive
-@attentions
 def test_target_padding_has_no_say_in_the_weights(options, fusion, source, target):
     """The source's mask and no other: targets that are longer than the sources, and shorter."""
     sources = rows_of((source, source - 1), SIZES["source_vocabulary_size"], seed=1)

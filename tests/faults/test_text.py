@@ -38,7 +38,7 @@ TEXTS = [
 ]
 
 
-@pytest.mark.parametrize("tokens", ["characters", "whitespace"])
+@pytest.mark.parametrize("tokens", ["characters", pytest.param("whitespace", marks=pytest.mark.slow)])
 def test_what_looks_like_a_symbol_is_learned_and_copied(cli, tmp_path, tokens):
     """So are spaces, also at the ends, large and small letters, and repeats; the labels are those of the texts."""
     texts = [*TEXTS, "  two  spaces "] if tokens == "characters" else TEXTS
@@ -226,12 +226,10 @@ WORDS = [
 ]
 
 
+@pytest.mark.slow  # tests/cli/test_streams.py trains and predicts without a locale and under a code page every time
 @pytest.mark.parametrize(
     ("name", "encoding"),
-    [
-        pytest.param("C", "ansi_x3.4-1968", marks=pytest.mark.slow),
-        ("en_US.CP1252", "cp1252"),
-    ],
+    [("C", "ansi_x3.4-1968"), ("en_US.CP1252", "cp1252")],
 )
 def test_the_locale_changes_no_byte(cli, tmp_path, name, encoding):
     """Trained, predicted, judged and aligned in another locale, from files in a folder that it cannot spell.

@@ -6,6 +6,7 @@ to the letter that it comes from, and the walk has to stay where it is, or to go
 
 import random
 
+import pytest
 import torch
 
 from heedful.data.batches import Example, collate
@@ -16,16 +17,16 @@ from heedful.predictor import Predictor
 from heedful.recipes import PredictRecipe
 
 LETTERS = "abcdefghi"
-LENGTH = 12
-UPDATES = 350
+FEW = {"longest": 5, "updates": 150}
+ALL = {"longest": 12, "updates": 350}
 
 
 def times(letter: str) -> int:
     return 1 + LETTERS.index(letter) % 3
 
 
-def strings(rng: random.Random, count: int, least: int = 1) -> list[Pair]:
-    texts = ["".join(rng.choices(LETTERS, k=rng.randint(least, LENGTH))) for _ in range(count)]
+def strings(rng: random.Random, count: int, longest: int) -> list[Pair]:
+    texts = ["".join(rng.choices(LETTERS, k=rng.randint(1, longest))) for _ in range(count)]
     targets = ["".join(letter.upper() * times(letter) for letter in text) for text in texts]
     return [Pair(text, target, (), line) for line, (text, target) in enumerate(zip(texts, targets, strict=True), 1)]
 
@@ -36,7 +37,7 @@ def links(pair: Pair) -> list[tuple[int, int]]:
     return [(place, row) for row, place in enumerate(origins)]
 
 
-def trained(codec: Codec, updates: int = UPDATES, **parts) -> Model:
+def trained(codec: Codec, *, longest: int, updates: int, **parts) -> Model:
     torch.manual_seed(5)
     rng = random.Random(7)
     sizes = {"embedding_size": 16, "encoder_size": 32, "decoder_size": 32}
@@ -49,7 +50,9 @@ def trained(codec: Codec, updates: int = UPDATES, **parts) -> Model:
     optimiser = torch.optim.Adam(model.parameters())
     for update in range(updates):
         optimiser.param_groups[0]["lr"] = 0.01 * (1 - update / updates)
-        examples = [Example(codec.encode_source(p.source), codec.encode_target(p.target), 0) for p in strings(rng, 32)]
+        examples = [
+            Example(codec.encode_source(p.source), codec.encode_target(p.target), 0) for p in strings(rng, 32, longest)
+        ]
         loss = model(collate(examples))
         optimiser.zero_grad()
         (loss.total / loss.tokens).backward()
@@ -67,10 +70,12 @@ def evaluated(model: Model, codec: Codec, pair: Pair) -> tuple[str, int]:
     return answer.text, sum(count)
 
 
-def test_monotonic_attention_learns_it_and_looks_at_no_more_than_source_and_target():
-    rng = random.Random(11)
-    codec, pairs = Codec.build(strings(rng, 200), target_tokens=("characters", {})), strings(rng, 100)
-    model = trained(codec, fusion="early", score="general", normaliser={"name": "monotonic", "bias": 0.0})
+@pytest.mark.parametrize("how", [FEW, pytest.param(ALL, marks=pytest.mark.slow)], ids=["5", "12"])
+def test_monotonic_attention_learns_it_and_looks_at_no_more_than_source_and_target(how):
+    rng, longest = random.Random(11), how["longest"]
+    codec = Codec.build(strings(rng, 200, longest), target_tokens=("characters", {}))
+    pairs = strings(rng, 100, longest)
+    model = trained(codec, **how, fusion="early", score="general", normaliser={"name": "monotonic", "bias": 0.0})
     exact = 0
     for pair in pairs:
         text, evaluations = evaluated(model, codec, pair)

@@ -92,8 +92,10 @@ def _usual_first(registry: Registry[Any]) -> list[str]:
 ATTENTIONS = _with_the_rest(ATTENTIONS)
 
 
-def name_of(options: dict[str, Any]) -> str:
-    """A test id from options: the names of the parts."""
+def name_of(options: dict[str, Any] | str) -> str:
+    """A test id from options: the names of the parts. A name is one."""
+    if isinstance(options, str):
+        return options
     values = (value["name"] if isinstance(value, dict) else value for value in options.values())
     return "-".join(map(str, values))
 

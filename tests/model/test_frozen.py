@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from grid import in_turn
 from heedful.attention import products
 from heedful.model import build
 
@@ -19,8 +20,7 @@ def gradients(model, frozen: str | None) -> dict[str, torch.Tensor]:
     return {name: parameter.grad for name, parameter in model.named_parameters() if parameter.grad is not None}
 
 
-@pytest.mark.parametrize("cell", CELLS)
-@pytest.mark.parametrize("fusion", ["none", "early", "late", "late_gate_feeding"])
+@pytest.mark.parametrize(("fusion", "cell"), in_turn(["none", "early", "late", "late_gate_feeding"], CELLS))
 def test_whatever_is_frozen_the_others_learn_the_same(monkeypatch, fusion, cell):
     torch.manual_seed(1)
     model = build(**SIZES, **FUSIONS[fusion], cell=cell, decoder_layers=2)

@@ -84,7 +84,7 @@ def test_more_padding_changes_neither_logits_nor_loss(options, extra):
     check_extra_padding_changes_nothing(make(**options), extra)
 
 
-@pytest.mark.parametrize("extra", [5, 50])
+@pytest.mark.parametrize("extra", [5, pytest.param(50, marks=pytest.mark.slow)])
 @attentions
 def test_more_padding_changes_nothing_for_any_attention(options, extra):
     check_extra_padding_changes_nothing(make(fusion="early", **options), extra)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
+from grid import in_turn
 from heedful.attention.normalisers import Normaliser
 from heedful.ensemble import Ensemble
 from heedful.errors import RecipeError
@@ -48,8 +49,7 @@ def by_hand(model, batch):
     return table / table.sum(1, keepdim=True).clamp(min=1e-300)
 
 
-@pytest.mark.parametrize("name", MODELS)
-@pytest.mark.parametrize("cell", ["gru", "lstm"])
+@pytest.mark.parametrize(("name", "cell"), in_turn(MODELS, ["gru", "lstm"]))
 @torch.no_grad()
 def test_bayes_rule_by_hand(name, cell):
     model, batch = make(**FUSIONS[name], cell=cell, decoder_layers=2), random_batch()

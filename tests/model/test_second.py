@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from grid import covering, possible
+from grid import covering, in_turn, possible
 from heedful.attention import Additive, Attention, General, SideBySide, Softmax, TwoAttentions
 from heedful.data.batches import Batch
 from heedful.errors import HeedfulError, RecipeError, SizeError
@@ -109,14 +109,14 @@ def test_every_fusion(fusion, second):
 LAST_PEAK = {"score": "general", "scope": {"name": "window", "width": 2, "around": "last_peak"}}
 
 
-@pytest.mark.parametrize("options", [*ATTENTIONS, LAST_PEAK], ids=name_of)
-@pytest.mark.parametrize("fusion", ["early", "late"])
+@pytest.mark.parametrize(("fusion", "options"), in_turn(["early", "late"], [*ATTENTIONS, LAST_PEAK]), ids=name_of)
 def test_every_attention(fusion, options):
     check(of_two("concat", **FUSIONS[fusion], **options))
 
 
-@pytest.mark.parametrize("options", [*ATTENTIONS, LAST_PEAK], ids=name_of)
-@pytest.mark.parametrize("fusion", ["late_feeding", "transformer"])
+@pytest.mark.parametrize(
+    ("fusion", "options"), in_turn(["late_feeding", "transformer"], [*ATTENTIONS, LAST_PEAK]), ids=name_of
+)
 def test_every_attention_in_heads(fusion, options):
     heads = {**options, "heads": 2, "decoder_size": 14}
     if possible(lambda: make(**FUSIONS[fusion], **heads)):
@@ -133,9 +133,9 @@ ENCODED = covering(
 )
 
 
-@pytest.mark.parametrize(("encoder", "fusion", "second"), ENCODED)
-@pytest.mark.parametrize("scope", ["global", "hierarchical"])
-def test_every_encoder(encoder, fusion, second, scope):
+@pytest.mark.parametrize(("names", "scope"), in_turn(ENCODED, ["global", "hierarchical"]))
+def test_every_encoder(names, scope):
+    encoder, fusion, second = names
     check(of_two(second, encoder=encoder, encoder_size=14, scope=scope, **FUSIONS[fusion]))
 
 

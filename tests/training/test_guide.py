@@ -40,7 +40,13 @@ def backwards(tmp_path_factory):
     return pairs, links, lines
 
 
-@pytest.mark.parametrize("fusion", ["early", {"name": "late", "rows": "input"}], ids=["predicted", "input"])
+@pytest.mark.parametrize(
+    "fusion",
+    [
+        pytest.param("early", id="predicted", marks=pytest.mark.slow),
+        pytest.param({"name": "late", "rows": "input"}, id="input"),
+    ],
+)
 def test_the_weights_follow_the_links(backwards, tmp_path, fusion):
     """Whatever the task would have them do, and in the rows that belong to the words."""
     pairs, links, lines = backwards

@@ -73,8 +73,8 @@ def test_attention_that_forms_is_no_news(pairs, long_enough, tmp_path):
         "model.encoder_size": 13,
         "model.decoder_size": 29,
         "train.batch_tokens": 250,
-        "train.updates": 240,
-        "train.validate_every": 8,
+        "train.updates": 120,
+        "train.validate_every": 4,
     }
     recorder, warnings = warnings_of(pairs, long_enough, tmp_path / "run", **settings)
     assert not warnings

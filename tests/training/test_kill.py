@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from grid import daily
 from training.cases import TINY
 
 # Ten epochs, with dropout, mixed-in predictions, a schedule with a warm-up, validations within epochs, and patience.
@@ -115,7 +116,7 @@ def test_five_epochs_and_five_more_are_ten(killer):
     check(killer, "five", [("update", last)])
 
 
-@pytest.mark.parametrize("kind", ["seconds", "line", "file"])
+@pytest.mark.parametrize("kind", daily(["seconds", "line", "file"], ["line"]))
 def test_killed_once(killer, kind):
     check(killer, f"once-{kind}", [moment(killer, kind, random.Random(f"once {kind}"))])
 

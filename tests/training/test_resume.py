@@ -48,7 +48,18 @@ def straight(pairs, tmp_path_factory):
     return folder, recorder
 
 
-@pytest.mark.parametrize(("moment", "clock"), [*((moment, {}) for moment in MOMENTS), ("middle of an epoch", CLOCK)])
+@pytest.mark.parametrize(
+    ("moment", "clock"),
+    [
+        ("middle of an epoch", {}),
+        ("middle of an epoch", CLOCK),
+        ("later validation", {}),
+        *(
+            pytest.param(moment, {}, marks=pytest.mark.slow)
+            for moment in ("first update", "first validation", "last update")
+        ),
+    ],
+)
 def test_stopped_and_resumed_is_as_straight(pairs, tmp_path, straight, moment, clock):
     folder, without_stop = straight
     recorder = breaking_off(*MOMENTS[moment])
