@@ -2,7 +2,9 @@
 
 import os
 import sys
+from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 os.environ["OMP_NUM_THREADS"] = "1"
@@ -15,6 +17,24 @@ settings.register_profile("default", _UNTIMED, derandomize=True)
 settings.register_profile("slow", _UNTIMED, derandomize=os.environ.get("SLOW") != "new", print_blob=True)
 SLOW = os.environ.get("SLOW") in ("1", "new")
 settings.load_profile("slow" if SLOW else "default")
+
+
+@pytest.fixture(scope="session")
+def pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file of words with their letters. Not to be changed."""
+    from training.cases import spelling_pairs
+
+    return spelling_pairs(tmp_path_factory.mktemp("pairs") / "words.tsv")
+
+
+@pytest.fixture(scope="session")
+def speller(pairs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Early, additive; it has learned a little, so that its answers differ from word to word. Not to be changed."""
+    from training.cases import train_tiny
+
+    settings = {"train.updates": 120, "train.batch_tokens": 300, "model.encoder_size": 16, "model.decoder_size": 16}
+    settings["train.validate_every"] = 5.0
+    return train_tiny(pairs, tmp_path_factory.mktemp("speller") / "run", set=settings)
 
 
 def pytest_collection_modifyitems(config, items):

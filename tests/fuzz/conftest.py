@@ -33,7 +33,7 @@ def trained(tmp_path_factory) -> dict[str, Path]:
         ((word, word.upper() if tag == "UP" else word, f"{tag};{tag}2") for word in words(30) for tag in ("UP", "LOW")),
     )
     return {
-        "letters": train_tiny(pairs, folder / "letters", set={"train.updates": 90}),
+        "letters": train_tiny(pairs, folder / "letters", set={"train.updates": 90, "train.validate_every": 9.0}),
         "tags": train_tiny(
             tagged,
             folder / "tags",

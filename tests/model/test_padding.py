@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from grid import in_turn
 from heedful.data.vocabulary import Vocabulary
 
 from .cases import (
@@ -61,8 +62,7 @@ def test_batched_is_alone(options):
     check_batched_is_alone(make(**options))
 
 
-@attentions
-@pytest.mark.parametrize("fusion", ["early", "late", "late_feeding"])
+@pytest.mark.parametrize(("fusion", "options"), in_turn(["early", "late", "late_feeding"], ATTENTIONS), ids=name_of)
 def test_batched_is_alone_for_every_attention(fusion, options):
     check_batched_is_alone(make(**FUSIONS[fusion], **options))
 

@@ -255,7 +255,7 @@ def test_bahdanau_gradients():
     assert torch.autograd.gradcheck(last_logits, [value.requires_grad_() for value in p.values()])
 
 
-@pytest.mark.parametrize("normaliser", ["softmax", "entmax15"])
+@pytest.mark.parametrize("normaliser", ["softmax", pytest.param("entmax15", marks=pytest.mark.slow)])
 def test_luong_gradients(normaliser):
     p = drawn(luong_shapes(8) | {"W_p": (3, 2), "v_p": (3,)}, 11)
 

@@ -25,6 +25,7 @@ GUIDED = {
     "train.batch_tokens": 250,
     "train.learning_rate": 0.02,
     "train.guided_attention": 2.0,
+    "train.validate_every": 20.0,
 }
 
 
