@@ -12,9 +12,9 @@ INDEX := $(if $(TORCH_INDEX_URL),--extra-index-url $(TORCH_INDEX_URL))
 demo: $(INSTALLED)
 	$(BIN)/heedful demo
 
-# SLOW=1 make test also runs what takes long.
+# SLOW=1 make test also runs what takes long. A process for each core.
 test: $(INSTALLED)
-	$(BIN)/python -m pytest $(PYTEST)
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal $(PYTEST)
 
 check: $(INSTALLED)
 	$(BIN)/ruff format --check .

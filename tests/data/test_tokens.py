@@ -114,7 +114,7 @@ def test_bpe_round_trip(bpe, text):
     assert len(offsets) == len(tokens)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "decomposed"])  # whose business is a form
 def test_texts_are_taken_as_they_are(name, bpe):
     """Normalising is done where texts come in; whoever wants none gets none."""
     tokeniser = bpe if name == "bpe" else make_tokeniser(name)
