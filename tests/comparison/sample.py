@@ -17,6 +17,7 @@ from heedful.comparison import (
     Dimensions,
     Example,
     Finding,
+    Judged,
     Machine,
     Part,
     Run,
@@ -24,7 +25,6 @@ from heedful.comparison import (
 from heedful.comparison.counts import answers_of, rate_of, sums_of
 from heedful.comparison.groups import breakdowns
 from heedful.comparison.statistics import judge
-from heedful.comparison.values import Judged
 from heedful.evaluation import evaluate_texts
 
 # name, title, errors a letter, order, score, scope, context, thousands of parameters

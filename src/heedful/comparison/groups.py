@@ -7,8 +7,9 @@ from typing import Literal
 
 import numpy as np
 
+from heedful.comparison.results import Breakdown, Group
 from heedful.comparison.statistics import Rate, judge
-from heedful.comparison.values import Breakdown, Group, Metric, Part
+from heedful.comparison.values import Metric, Part
 
 MOST_GROUPS = 5
 FEWEST_SOURCES = 10

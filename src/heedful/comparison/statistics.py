@@ -20,7 +20,7 @@ from itertools import combinations
 
 import numpy as np
 
-from heedful.comparison.values import Difference, Interval
+from heedful.comparison.results import Difference, Interval
 
 REPLICATES = 5000
 SEED = 1

@@ -1,4 +1,4 @@
-"""The values of a comparison, all of them immutable, and their file, ``comparison.json``.
+"""The values of a comparison: what was compared, and what each run answered. `results` has what follows from them.
 
 A `Comparison` holds everything that its tables, its report and its recommendation are made from: each run's answer to
 each source too, so that every number can be computed again. What is not known or not defined is None; nothing is NaN.
@@ -11,18 +11,9 @@ makes ``report.md`` and ``report.html`` in `folder`.
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, PlainSerializer, PlainValidator, ValidationError
-
-from heedful.alignment import Alignment
-from heedful.errors import DataError, HeedfulError
-from heedful.files import write_atomically
-
-VERSION = 1
-FILE = "comparison.json"
+from pydantic import BaseModel, ConfigDict
 
 Metric = Literal["sequence_error", "token_error", "word_error", "bleu"]
 METRICS: tuple[Metric, ...] = ("sequence_error", "token_error", "word_error", "bleu")
@@ -31,23 +22,13 @@ HIGHER_IS_BETTER = ("bleu",)
 PartName = Literal["dev", "test"]
 
 
-class _Value(BaseModel):
+class Value(BaseModel):
+    """Immutable, and strict about what it is made of."""
+
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
 
-def _as_alignment(value: Any) -> Alignment:
-    if isinstance(value, Alignment):
-        return value
-    try:
-        return Alignment.from_json(value)
-    except HeedfulError as error:
-        raise ValueError(str(error)) from None
-
-
-Weights = Annotated[Alignment, PlainValidator(_as_alignment), PlainSerializer(Alignment.to_json, return_type=dict)]
-
-
-class Data(_Value):
+class Data(Value):
     """What was compared on.
 
     Attributes:
@@ -64,7 +45,7 @@ class Data(_Value):
     token_name: str
 
 
-class Budget(_Value):
+class Budget(Value):
     """What each run was given: updates or minutes; and the seeds of each design."""
 
     updates: int | None
@@ -72,7 +53,7 @@ class Budget(_Value):
     seeds: tuple[int, ...]
 
 
-class Machine(_Value):
+class Machine(Value):
     """What it ran on.
 
     Attributes:
@@ -90,7 +71,7 @@ class Machine(_Value):
     versions: dict[str, str]
 
 
-class Part(_Value):
+class Part(Value):
     """Development or test data, each distinct source once, in order of appearance.
 
     Attributes:
@@ -111,7 +92,7 @@ class Part(_Value):
     unknown: tuple[int, ...]
 
 
-class Answers(_Value):
+class Answers(Value):
     """One run's answers to the sources of a part, and how far each is from its nearest reference.
 
     Attributes:
@@ -133,7 +114,7 @@ class Answers(_Value):
     signature: str
 
 
-class Attention(_Value):
+class Attention(Value):
     """The character of a run's attention, from `heedful.diagnose` on the part that is judged.
 
     Attributes:
@@ -152,7 +133,7 @@ class Attention(_Value):
     pairs: int
 
 
-class Run(_Value):
+class Run(Value):
     """One training.
 
     Attributes:
@@ -176,7 +157,7 @@ class Run(_Value):
     attention: Attention | None
 
 
-class Dimensions(_Value):
+class Dimensions(Value):
     """A design in words: the order of computation (fusion), score, scope, normaliser, and where the context enters."""
 
     order: str
@@ -186,7 +167,7 @@ class Dimensions(_Value):
     context: str
 
 
-class Cost(_Value):
+class Cost(Value):
     """What a design costs; speeds and memory are measured with its first seed's run, nothing else running.
 
     Attributes:
@@ -203,7 +184,7 @@ class Cost(_Value):
     predict_memory: float | None
 
 
-class Design(_Value):
+class Design(Value):
     """One of those that are compared.
 
     Attributes:
@@ -220,162 +201,3 @@ class Design(_Value):
     dimensions: Dimensions
     cost: Cost
     runs: tuple[Run, ...]
-
-
-class Interval(_Value):
-    """A mean over seeds, and where it would lie in 95 of 100 such experiments."""
-
-    value: float
-    low: float
-    high: float
-
-
-class Difference(_Value):
-    """`first` minus `second`, in points of percent.
-
-    Attributes:
-        low, high: the 95 % interval, for this pair alone.
-        p: how often such a difference would come by chance.
-        adjusted: p, with it taken into account how many pairs are looked at (Holm 1979).
-        real: adjusted < 0.05.
-    """
-
-    first: str
-    second: str
-    value: float
-    low: float
-    high: float
-    p: float
-    adjusted: float
-    real: bool
-
-
-class Judged(_Value):
-    """One metric on one part: each design's mean over its seeds, and all pairs of designs (first before second)."""
-
-    part: PartName
-    metric: Metric
-    errors: tuple[Interval, ...]
-    differences: tuple[Difference, ...]
-
-
-class Group(_Value):
-    """Sources that are alike, from `low` to `high`; `differences` as in `Judged`, adjusted within the group."""
-
-    label: str
-    low: int
-    high: int
-    sources: int
-    errors: tuple[Interval, ...]
-    differences: tuple[Difference, ...]
-
-
-class Breakdown(_Value):
-    """One metric by source length, by how often the rarest source token was seen, or by unknown source tokens.
-
-    There is none where all sources would be in one group.
-    """
-
-    by: Literal["length", "rarest", "unknown"]
-    part: PartName
-    metric: Metric
-    groups: tuple[Group, ...]
-
-
-class Answered(_Value):
-    """What one design (its first seed) says to an example, and where it looked while it said it."""
-
-    text: str
-    wrong: bool
-    alignment: Weights | None
-
-
-class Example(_Value):
-    """One source with every design's answer.
-
-    Attributes:
-        place: among the part's sources, from 0.
-        why: for what it was chosen: "most different answers", "typical", "longest".
-        answers: by design.
-    """
-
-    part: PartName
-    place: int
-    source: str
-    references: tuple[str, ...]
-    why: str
-    answers: tuple[Answered, ...]
-
-
-class Finding(_Value):
-    """A sentence of the recommendation, and the numbers that it follows from."""
-
-    says: str
-    because: str
-
-
-class Comparison(_Value):
-    """All that a comparison found.
-
-    Attributes:
-        metric: what decides.
-        parts: dev, and test where there is one.
-        judged: every metric on every part.
-        breakdowns: `metric` on the last part.
-        recommendation: what to take, and why; the first sentence answers the question.
-        notes: what must be known to read the numbers: one seed only, runs that stopped early, ...
-        signature: one line that says how it was made.
-    """
-
-    version: Literal[1] = VERSION
-    data: Data
-    budget: Budget
-    machine: Machine
-    metric: Metric
-    designs: tuple[Design, ...]
-    parts: tuple[Part, ...]
-    judged: tuple[Judged, ...]
-    breakdowns: tuple[Breakdown, ...]
-    examples: tuple[Example, ...]
-    recommendation: tuple[Finding, ...]
-    notes: tuple[str, ...]
-    signature: str
-
-    @property
-    def part(self) -> Part:
-        """The part that decides: test, or dev where there is no test."""
-        return self.parts[-1]
-
-    def judgement(self, metric: Metric | None = None, part: PartName | None = None) -> Judged:
-        """That of one metric (by default what decides) on one part (by default the part that decides)."""
-        wanted = (metric or self.metric, part or self.part.name)
-        (found,) = (each for each in self.judged if (each.metric, each.part) == wanted)
-        return found
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it as JSON; the file is replaced in one step.
-
-        Raises:
-            RunError: the file cannot be written.
-        """
-        write_atomically(path, self.model_dump_json() + "\n")
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Comparison:
-        """What `save` wrote.
-
-        Raises:
-            DataError: there is no such file, or it is no comparison.
-        """
-        try:
-            text = Path(path).read_bytes()
-        except OSError as error:
-            raise DataError(f"{os.fspath(path)}: cannot be read: {error.strerror or error}") from None
-        try:
-            return cls.model_validate_json(text)
-        except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(map(str, first["loc"])) or "the file"
-            raise DataError(
-                f"{os.fspath(path)}: expected a comparison, version {VERSION}; {where}: {first['msg']}"
-            ) from None
