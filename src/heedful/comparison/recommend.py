@@ -68,11 +68,11 @@ def interval(value: Interval, unit: str = "") -> str:
 
 
 def worse(difference: Difference) -> str:
-    """``1.2 points worse (0.3 to 2.1; p = 0.01)``, p adjusted for the number of pairs."""
-    return (
-        f"{difference.value:.1f} points worse ({difference.low:.1f} to {difference.high:.1f}; "
-        f"p = {difference.adjusted:.2g})"
-    )
+    """``1.2 points worse (0.3 to 2.1; p = 0.01)``, p adjusted for the number of pairs; or so many better."""
+    low, high, what = difference.low, difference.high, "worse"
+    if difference.value < 0:
+        low, high, what = -high, -low, "better"
+    return f"{abs(difference.value):.1f} points {what} ({low:.1f} to {high:.1f}; p = {difference.adjusted:.2g})"
 
 
 def listed(names: Sequence[str]) -> str:
@@ -120,9 +120,9 @@ def _best(judgement: Judgement) -> Finding:
         )
     others = [each.name for each in tied[1:]]
     return Finding(
-        says=f"Take {best.name}, or {'one of ' if len(others) > 1 else ''}{listed(others)}: these cannot be told apart.",
-        because=f"{value}, but the next, {second.name}, is only {worse(difference)}: that may be chance. "
-        "More seeds, or more test data, may tell.",
+        says=f"Take {best.name}; it cannot be told apart from {listed(others)}.",
+        because=f"{value}, but {tied[1].name} is only {worse(judgement.difference(tied[1], best))}: that may be "
+        "chance. More seeds, or more test data, may tell.",
     )
 
 
@@ -133,8 +133,8 @@ def _quickest(judgement: Judgement) -> Iterator[Finding]:
     if quick is not best and times >= NOTICEABLE:
         yield Finding(
             says=f"If speed counts, take {quick.name}.",
-            because=f"It answers {quick.cost.sentences_per_second:,.0f} sentences a second, {times:.2g} times as many as "
-            f"{best.name}, trains on {quick.cost.train_tokens_per_second:,.0f} target tokens a second "
+            because=f"It answers {quick.cost.sentences_per_second:,.0f} sentences a second, {times:.2g} times as many "
+            f"as {best.name}, trains on {quick.cost.train_tokens_per_second:,.0f} target tokens a second "
             f"({best.name}: {best.cost.train_tokens_per_second:,.0f}), and is not really worse: "
             f"{worse(judgement.difference(quick, best))}.",
         )
@@ -226,8 +226,8 @@ def notes(designs: Sequence[Design], part: Part, budget: Budget, machine: Machin
     rising = sum(run.best_updates == run.updates and run.stopped == "budget" for _, run in runs)
     if 2 * rising > len(runs):
         found.append(
-            f"{rising} of {len(runs)} runs were at their best at the end of their budget: with more of it they may become "
-            "better, and the order another."
+            f"{rising} of {len(runs)} runs were at their best at the end of their budget: with more of it they may "
+            "become better, and the order another."
         )
     if budget.minutes is not None and machine.jobs > 1:
         found.append(f"The minutes were counted while {machine.jobs} trained at once, and a run had one thread.")

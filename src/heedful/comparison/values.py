@@ -191,7 +191,7 @@ class Design(Value):
         name: as in `recipes`.
         title: in a few words.
         settings: of all keys in which the designs differ this one's values, as in a recipe; the same keys for all.
-        recipe: all settings, as TOML; without the seed's.
+        recipe: all settings, as TOML, with the first seed.
     """
 
     name: str

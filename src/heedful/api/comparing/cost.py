@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,15 @@ FILE = "cost.json"
 
 
 def cost_of(
-    finished: Finished, recipe: Recipe, *, pairs: str, dev: str, test: str, threads: int | None, key: str
+    finished: Finished,
+    recipe: Recipe,
+    *,
+    pairs: str,
+    dev: str,
+    test: str,
+    threads: int | None,
+    key: str,
+    begun: Callable[[], object],
 ) -> Cost:
     """Measured now, or read where it was measured before.
 
@@ -28,6 +37,7 @@ def cost_of(
         finished: the design's run that answers.
         threads: of the processes; None for as many as PyTorch takes.
         key: of the machine.
+        begun: called if there is something to measure.
     """
     path = finished.folder.parent / FILE
     key = key_of([key, as_toml(recipe), pairs, dev, test, threads])
@@ -37,6 +47,7 @@ def cost_of(
             return Cost.model_validate_json(json.dumps(kept["cost"]))
     except (OSError, ValueError, KeyError, TypeError):
         pass  # it is measured again
+    begun()
     trained = _ask({"do": "train", "recipe": recipe.model_dump(), "pairs": pairs, "dev": dev}, threads)
     predicted = _ask({"do": "predict", "run": str(finished.folder), "pairs": test}, threads)
     cost = Cost(

@@ -48,6 +48,10 @@ class Split:
     links: str | None
     corpora: dict[str, Corpus]
 
+    def size(self, name: str) -> int:
+        """Pairs of a part."""
+        return len(self.corpora[name].pairs)
+
 
 def split_data(given: Given, data: DataRecipe, out: Path) -> Split:
     """Read all parts; what was not given is held out of the pairs, and written into ``OUT/data``.
