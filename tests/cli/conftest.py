@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from api.comparing import quick_costs, words  # noqa: F401 - fixtures
 from training.cases import spelling_pairs, train_tiny
 
 

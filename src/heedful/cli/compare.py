@@ -85,7 +85,7 @@ def _quality(found: Comparison) -> list[str]:
 
 
 def _interval(value: Interval) -> str:
-    return f"{value.value:.2f} ({value.low:.2f} to {value.high:.2f})"
+    return f"{value.value:.2f} ({value.low:z.2f} to {value.high:z.2f})"
 
 
 def _differences(found: Comparison) -> list[str]:

@@ -46,7 +46,8 @@ def cut(values: np.ndarray, *, at: Sequence[int] | None = None) -> list[np.ndarr
     A group of fewer than `FEWEST_SOURCES` is put to the one below it (the first to the one above).
     """
     if at is None:
-        shares = np.arange(1, MOST_GROUPS) / MOST_GROUPS
+        count = max(1, min(MOST_GROUPS, len(values) // FEWEST_SOURCES))
+        shares = np.arange(1, count) / count
         at = sorted({int(value) for value in np.quantile(values, shares, method="inverted_cdf")})
     numbers = np.searchsorted(np.array(at), values)
     groups: list[np.ndarray] = []

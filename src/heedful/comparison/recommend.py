@@ -72,7 +72,7 @@ def worse(difference: Difference) -> str:
     low, high, what = difference.low, difference.high, "worse"
     if difference.value < 0:
         low, high, what = -high, -low, "better"
-    return f"{abs(difference.value):.1f} points {what} ({low:.1f} to {high:.1f}; p = {difference.adjusted:.2g})"
+    return f"{abs(difference.value):.1f} points {what} ({low:z.1f} to {high:z.1f}; p = {difference.adjusted:.2g})"
 
 
 def listed(names: Sequence[str]) -> str:
@@ -154,7 +154,10 @@ def _worth(judgement: Judgement) -> Iterator[Finding]:
             because=f"{fixed.name}, which has none, is {worse(difference)} than {attentive.name}: that may be chance.",
         )
     elif difference.value > 0:
-        yield Finding(says="Attention is worth it.", because=f"{fixed.name}, which has none, is {worse(difference)}.")
+        yield Finding(
+            says="Attention is worth it.",
+            because=f"{fixed.name}, which has none, is {worse(difference)} than {attentive.name}.",
+        )
     else:
         yield Finding(
             says="Attention does harm here, or has not been learned yet.",
@@ -175,8 +178,8 @@ def _by_length(judgement: Judgement, breakdowns: Sequence[Breakdown]) -> Iterato
             if within.best is not best and within.difference(best, within.best).real:
                 yield Finding(
                     says=f"For sources of {group.label} tokens, {within.best.name} is better.",
-                    because=f"There {best.name} is {worse(within.difference(best, within.best))}, on {group.sources} "
-                    "sources.",
+                    because=f"There {best.name} is {worse(within.difference(best, within.best))} than "
+                    f"{within.best.name}, on {group.sources} sources.",
                 )
         yield from _falls_behind(judgement, groups[0], groups[-1])
 
@@ -191,8 +194,8 @@ def _falls_behind(judgement: Judgement, short: Group, long: Group) -> Iterator[F
         if far.real and far.value > 0 and far.low > max(near.high, 0):
             yield Finding(
                 says=f"{design.name} falls behind with length.",
-                because=f"On sources of {short.label} tokens it is {near.value:.1f} points worse than {best.name} "
-                f"({near.low:.1f} to {near.high:.1f}), on those of {long.label} {far.value:.1f} "
+                because=f"On sources of {short.label} tokens it is {near.value:z.1f} points worse than {best.name} "
+                f"({near.low:z.1f} to {near.high:z.1f}), on those of {long.label} {far.value:.1f} "
                 f"({far.low:.1f} to {far.high:.1f}).",
             )
 

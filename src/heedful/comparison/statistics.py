@@ -5,10 +5,13 @@ Two things were drawn by chance: the sources that designs are judged on, and the
 - Sources (paired): each replicate draws as many sources as there are, with replacement, the same for all designs; so a
   difference profits from what is hard being hard for all (Koehn 2004; Efron and Tibshirani 1993).
 - Seeds: a handful is too few to be drawn from (three seeds have ten samples, and their spread would come out too small
-  by a third). So each replicate adds to a design's mean a draw from Student's t, with the standard deviation s of its
-  seeds over the root of their number. s^2 is the mean of the design's own variance and of the typical one of all
-  designs, with twice the degrees of freedom: a compromise between variances of two or three numbers, and the belief
-  that all designs scatter alike.
+  by a third). So each replicate adds to a design's mean a draw from Student's t, with the standard error of its mean
+  over seeds. The variance of two or three numbers is hardly known, so the typical variance of all designs is given a
+  say, as so many degrees of freedom as the design's own, or as there are missing to `FEWEST_FREEDOM` (Smyth 2004 does
+  so with thousands of genes, and estimates how many; here there is too little to estimate it from).
+
+What is chance of both together (this model on this source) is counted in both, so that intervals err by being a little
+wide (Owen 2007 has the same of any resampling of rows and columns).
 
 With a single seed for each design only sources are drawn: intervals then are about these models, not about designs.
 """
@@ -25,6 +28,7 @@ from heedful.comparison.results import Difference, Interval
 REPLICATES = 5000
 SEED = 1
 LEVEL = 0.05
+FEWEST_FREEDOM = 4
 
 _CELLS = 1 << 22  # numbers drawn at once
 
@@ -116,13 +120,13 @@ def _seeds(rates: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     typical = float(variances.mean())
     if len(known) > 2:  # one design whose seeds scatter widely should not make all others uncertain
         typical = float(np.median(variances / (1 - 2 / (9 * free)) ** 3))  # over the median of chi^2 / freedom
-    usual = float(np.median(free))
-    scale, freedom = [], []
+    variance, freedom = [], []
     for each in rates:
-        own = each.var(ddof=1) if len(each) > 1 else typical
-        scale.append(np.sqrt((own + typical) / 2 / len(each)))
-        freedom.append(2 * (len(each) - 1) if len(each) > 1 else usual)
-    return np.array(scale), np.array(freedom)
+        own = len(each) - 1
+        others = min(max(own, FEWEST_FREEDOM - own), int(free.sum()) - own)
+        freedom.append(own + others)
+        variance.append(((own * each.var(ddof=1) if own else 0) + others * typical) / (own + others))
+    return np.sqrt(np.array(variance) / [len(each) for each in rates]), np.array(freedom)
 
 
 def _limits(draws: np.ndarray) -> tuple[float, float]:

@@ -180,8 +180,15 @@ def identity_of(trial: Trial) -> str:
     """A digest of its recipe and of its data: of what the files hold, where they are files."""
     total = hashlib.sha256(as_toml(trial.recipe).encode("utf-8"))
     for location in (trial.pairs, trial.dev, trial.links):
-        names = [location] if location is None or os.path.exists(location) else location.split(",")
-        for name in names:
-            held = Path(name).read_bytes() if name is not None and os.path.isfile(name) else repr(name).encode()
-            total.update(hashlib.sha256(held).digest())
+        total.update(digest_of(location).encode("ascii"))
+    return total.hexdigest()
+
+
+def digest_of(location: str | None) -> str:
+    """Of what the files of a location hold, wherever they are; of a built-in corpus its name."""
+    total = hashlib.sha256()
+    names = [location] if location is None or os.path.exists(location) else location.split(",")
+    for name in names:
+        held = Path(name).read_bytes() if name is not None and os.path.isfile(name) else repr(name).encode()
+        total.update(hashlib.sha256(held).digest())
     return total.hexdigest()

@@ -14,7 +14,7 @@ from heedful.comparison import Cost
 from heedful.errors import RunError
 from heedful.files import write_atomically
 from heedful.recipes import Recipe, as_toml
-from heedful.series import Finished
+from heedful.series import Finished, digest_of
 from heedful.series.parent import environment
 
 FILE = "cost.json"
@@ -40,7 +40,7 @@ def cost_of(
         begun: called if there is something to measure.
     """
     path = finished.folder.parent / FILE
-    key = key_of([key, as_toml(recipe), pairs, dev, test, threads])
+    key = key_of([key, as_toml(recipe), *map(digest_of, (pairs, dev, test)), threads])
     try:
         kept = json.loads(path.read_bytes())
         if kept["key"] == key:

@@ -24,7 +24,7 @@ from heedful.comparison.statistics import judge
 from heedful.comparison.values import METRICS, Metric
 from heedful.notes import Message
 from heedful.recipes import Recipe, as_toml
-from heedful.series import Finished, Trial
+from heedful.series import Finished, Trial, digest_of
 
 
 def machine_of(jobs: int) -> Machine:
@@ -110,7 +110,7 @@ class Comparing:
             out=self.out,
             target_split=target_split,
             token_name=token_name,
-            key=key_of([self.split.dev, self.split.test, self.split.links, __version__]),
+            key=key_of([*map(digest_of, (self.split.dev, self.split.test, self.split.links)), __version__]),
             begun=lambda: self.tell(f"answering: {done.name}, seed {done.seed}"),
         )
 
