@@ -25,6 +25,15 @@ def test_nothing_to_divide_by():
     assert ratio(np.array([[3.0, 0.0], [1.0, 4.0]])).tolist() == [0, 25]
 
 
+def test_intervals_end_where_rates_do():
+    all_wrong = wrong([1.0, 0.97], sources=47, random=np.random.default_rng(2))
+    (usual,), _ = judge(["a"], [all_wrong])
+    (ended,), _ = judge(["a"], [all_wrong], most=100)
+    assert usual.high > 100 == ended.high
+    (other,), _ = judge(["a"], [wrong([0.0, 0.03], sources=47, random=np.random.default_rng(2))])
+    assert other.low == 0
+
+
 def test_sources_are_drawn_as_often_as_there_are_and_the_same_for_all():
     random = np.random.default_rng(3)
     first = wrong([0.4], sources=53, random=random)

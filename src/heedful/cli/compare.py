@@ -72,6 +72,8 @@ def comparison_text(found: Comparison) -> str:
 
 def _quality(found: Comparison) -> list[str]:
     judged = [each for each in found.judged if each.part == found.part.name]
+    tokens = found.judgement("token_error").errors  # where tokens are what stands between spaces, words are the same
+    judged = [each for each in judged if each.metric != "word_error" or each.errors != tokens]
     names = [each.metric.replace("_", " ") for each in judged]
     header = ["", *("BLEU" if name == "bleu" else f"{name} %" for name in names)]
     rows = [

@@ -60,6 +60,11 @@ def rate_of(metric: Metric) -> Rate:
     return _bleu if metric == "bleu" else ratio
 
 
+def most_of(metric: Metric) -> float:
+    """What the metric can be at most: an error by edits can pass 100 %, where answers are longer than references."""
+    return 100.0 if metric in ("sequence_error", "bleu") else float("inf")
+
+
 def _bleu_counts(texts: Sequence[str], references: Sequence[Sequence[str]], tokenizer: str) -> np.ndarray:
     """(sources, 10): lengths of answer and reference, n-grams that match, n-grams; against each first reference."""
     from sacrebleu.metrics.bleu import BLEU

@@ -7,6 +7,7 @@ from typing import Literal
 
 import numpy as np
 
+from heedful.comparison.counts import most_of
 from heedful.comparison.results import Breakdown, Group
 from heedful.comparison.statistics import Rate, judge
 from heedful.comparison.values import Metric, Part
@@ -32,7 +33,7 @@ def breakdowns(
     for by, given in features.items():
         values = np.array(given)
         groups = [
-            _group(values[places], places, names, sums, rate)
+            _group(values[places], places, names, sums, rate, most_of(metric))
             for places in cut(values, at=_UNKNOWN_CUTS if by == "unknown" else None)
         ]
         if len(groups) > 1:
@@ -61,10 +62,15 @@ def cut(values: np.ndarray, *, at: Sequence[int] | None = None) -> list[np.ndarr
 
 
 def _group(
-    values: np.ndarray, places: np.ndarray, names: Sequence[str], sums: Sequence[np.ndarray], rate: Rate
+    values: np.ndarray,
+    places: np.ndarray,
+    names: Sequence[str],
+    sums: Sequence[np.ndarray],
+    rate: Rate,
+    most: float,
 ) -> Group:
     low, high = int(values.min()), int(values.max())
-    errors, differences = judge(names, [each[:, places] for each in sums], rate)
+    errors, differences = judge(names, [each[:, places] for each in sums], rate, most=most)
     return Group(
         label=str(low) if low == high else f"{low}–{high}",
         low=low,

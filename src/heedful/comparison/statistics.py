@@ -46,6 +46,7 @@ def judge(
     sums: Sequence[np.ndarray],
     rate: Rate = ratio,
     *,
+    most: float = np.inf,
     replicates: int = REPLICATES,
     seed: int = SEED,
 ) -> tuple[tuple[Interval, ...], tuple[Difference, ...]]:
@@ -55,10 +56,11 @@ def judge(
         names: of D designs.
         sums: for each design (seeds, sources, K): what `rate` adds up, the same sources for all.
         rate: of such sums; a mean of rates of single sources would be another thing for token errors.
+        most: what a rate can be; intervals end there, and at 0.
     """
     values, draws = bootstrap(sums, rate, replicates=replicates, seed=seed)
     intervals = [
-        Interval(value=float(value), low=low, high=high)
+        Interval(value=float(value), low=max(low, 0.0), high=min(high, most))
         for value, (low, high) in zip(values, map(_limits, draws.T), strict=True)
     ]
     pairs = list(combinations(range(len(names)), 2))

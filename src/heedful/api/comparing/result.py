@@ -17,7 +17,7 @@ from heedful.api.comparing.designs import Chosen, dimensions, settings_that_diff
 from heedful.api.comparing.examples import examples
 from heedful.api.run import load
 from heedful.comparison import Budget, Comparison, Cost, Data, Design, Judged, Machine, Part, Run
-from heedful.comparison.counts import rate_of, sums_of
+from heedful.comparison.counts import most_of, rate_of, sums_of
 from heedful.comparison.groups import breakdowns
 from heedful.comparison.recommend import notes, recommend
 from heedful.comparison.statistics import judge
@@ -191,5 +191,5 @@ def _sums(designs: Sequence[Design], part: Part, metric: Metric, tokenizer: str)
 
 def _judged(designs: Sequence[Design], part: Part, metric: Metric, tokenizer: str) -> Judged:
     sums = _sums(designs, part, metric, tokenizer)
-    errors, differences = judge([design.name for design in designs], sums, rate_of(metric))
+    errors, differences = judge([design.name for design in designs], sums, rate_of(metric), most=most_of(metric))
     return Judged(part=part.name, metric=metric, errors=errors, differences=differences)
