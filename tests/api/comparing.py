@@ -30,17 +30,17 @@ def compare_tiny(pairs: Path | str, out: Path, **arguments: Any) -> Comparison:
     return heedful.compare(pairs, out=out, **{**usual, **arguments}, set=settings)
 
 
-def measure_here(job: dict[str, Any], threads: int | None) -> dict[str, Any]:
+def ask_here(processes: Any, job: dict[str, Any]) -> dict[str, Any]:
     """In place of a process of its own, which takes seconds to begin."""
-    from heedful.api.comparing import measure
+    from heedful.api.comparing.child import DO
 
-    return {"speed": {"train": measure.train, "predict": measure.predict}[job["do"]](job), "memory": 100.0}
+    return {**DO[job["do"]](job), "memory": 100.0}
 
 
 @pytest.fixture(scope="session")
 def quick_costs():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("heedful.api.comparing.cost._ask", measure_here)
+        patch.setattr("heedful.api.comparing.processes.Processes.ask", ask_here)
         patch.setattr("heedful.api.comparing.measure.UPDATES", 2)
         yield
 

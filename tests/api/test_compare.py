@@ -9,14 +9,16 @@ from typing import Any
 import pytest
 
 import heedful
-from api.comparing import RECIPES, SETTINGS, compare_tiny
+from api.comparing import RECIPES, SETTINGS, ask_here, compare_tiny
+from heedful.api.comparing.processes import Processes
 from heedful.comparison import Comparison
 from heedful.comparison.counts import rate_of, sums_of
-from heedful.errors import DataError, HeedfulError, RecipeError
+from heedful.errors import DataError, HeedfulError, RecipeError, RunError
 from heedful.recipes import load
 from heedful.series import Unwatched
 from training.cases import write_pairs
 
+ASK = Processes.ask  # before a fixture replaces it
 OTHER = load("tiny", {"data.normalisation": "NFD"})
 
 
@@ -192,13 +194,37 @@ def test_gold_links_give_the_alignment_error_rate(words, quick_costs, tmp_path):
 
 
 @pytest.mark.slow
-def test_at_once_and_measured_alone_by_the_command_line(words, tmp_path):
+def test_at_once_and_measured_alone(words, tmp_path, monkeypatch):
     """The real processes; memory is more than that of the library alone."""
-    found = compare_tiny(words, tmp_path / "out", recipes=["early"], seeds=[1, 2], jobs=2, updates=3)
+    monkeypatch.setattr("heedful.api.comparing.processes.Processes.ask", ASK)
+    messages: list[str] = []
+    several = {"recipes": ["early"], "seeds": [1, 2], "updates": 3}
+    found = compare_tiny(words, tmp_path / "out", jobs=2, message=messages.append, **several)
+    assert "answering: 2 runs" in messages
+    assert {text for text in messages if text.startswith("answer")} == {
+        "answering: 2 runs",
+        "answered: early, seed 1",
+        "answered: early, seed 2",
+    }
     cost = found.designs[0].cost
     assert found.machine.threads == 1
     assert cost.train_memory is None or cost.train_memory > 100
     assert cost.predict_memory is None or cost.predict_memory > 100
+    monkeypatch.setattr("heedful.api.comparing.processes.Processes.ask", ask_here)
+    alone = compare_tiny(words, tmp_path / "alone", **several)
+    assert [run.test for run in alone.designs[0].runs] == [run.test for run in found.designs[0].runs]
+
+
+@pytest.mark.slow
+def test_what_goes_wrong_in_a_process_is_told(tmp_path, monkeypatch):
+    monkeypatch.setattr("heedful.api.comparing.processes.Processes.ask", ASK)
+    processes = Processes(threads=1)
+    with pytest.raises(RunError, match="nowhere: no such run folder"):
+        processes.together([{"do": "predict", "run": "nowhere", "pairs": "copy"}], 2, lambda job: None)
+    with pytest.raises(RunError, match="predict: stopped"):  # an error stops all
+        processes.ask({"do": "predict"})
+    with pytest.raises(RunError, match=r"dance: its process ended with code 1: .*KeyError"):
+        Processes(threads=1).ask({"do": "dance"})
 
 
 def test_a_line_is_copied_as_it_is(tmp_path):

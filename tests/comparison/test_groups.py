@@ -76,12 +76,12 @@ def test_what_is_counted_by_hand():
     assert sums_of([answers], part, "sequence_error")[0, :, 0].tolist() == [0, 1, 1]
 
 
-@pytest.mark.parametrize("spoil", [0, 1, 3])
-def test_bleu_is_sacrebleus(spoil):
+@pytest.mark.parametrize(("spoil", "more"), [(0, ""), (1, " a b"), (3, "")])
+def test_bleu_is_sacrebleus(spoil, more):
     random = np.random.default_rng(spoil)
     references = [" ".join(random.choice(list("abcdefg"), size=random.integers(4, 12))) for _ in range(23)]
     texts = [
-        " ".join("x" if random.random() < 0.3 * spoil else word for word in text.split()[: 12 - spoil])
+        " ".join("x" if random.random() < 0.3 * spoil else word for word in text.split()[: 12 - spoil]) + more
         for text in references
     ]
     part = part_with(lengths=(1,) * 23).model_copy(update={"references": tuple((one,) for one in references)})

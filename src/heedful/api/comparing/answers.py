@@ -55,16 +55,8 @@ def answered(
         key: of everything else that the answers depend on.
         begun: called if there is something to do.
     """
-    path = finished.folder / FILE
-    weights = (finished.folder / WEIGHTS).stat()
-    key = key_of([key, token_name, weights.st_size, weights.st_mtime_ns])
-    if path.exists():
-        try:
-            kept = _Kept.model_validate_json(path.read_bytes())
-            if kept.key == key:
-                return kept.run
-        except (OSError, ValidationError):
-            pass  # it is made again
+    if (made := kept_answers(finished, key)) is not None:
+        return made
     begun()
     run = load(finished.folder)
     found = Run(
@@ -79,8 +71,24 @@ def answered(
         test=_answers(run, split.corpora["test"], target_split, token_name),
         attention=_attention(run, split),
     )
-    write_atomically(path, _Kept(key=key, run=found).model_dump_json() + "\n")
+    write_atomically(
+        finished.folder / FILE, _Kept(key=_with_weights(finished, key), run=found).model_dump_json() + "\n"
+    )
     return found
+
+
+def kept_answers(finished: Finished, key: str) -> Run | None:
+    """Those that were written for this key and these weights."""
+    try:
+        kept = _Kept.model_validate_json((finished.folder / FILE).read_bytes())
+    except (OSError, ValidationError):
+        return None
+    return kept.run if kept.key == _with_weights(finished, key) else None
+
+
+def _with_weights(finished: Finished, key: str) -> str:
+    weights = (finished.folder / WEIGHTS).stat()
+    return key_of([key, weights.st_size, weights.st_mtime_ns])
 
 
 def distinct(corpus: Corpus) -> tuple[list[Pair], list[list[str]]]:

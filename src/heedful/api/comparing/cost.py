@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from heedful.api.comparing.answers import key_of
+from heedful.api.comparing.processes import Processes
 from heedful.comparison import Cost
-from heedful.errors import RunError
 from heedful.files import write_atomically
 from heedful.recipes import Recipe, as_toml
 from heedful.series import Finished, digest_of
-from heedful.series.parent import environment
 
 FILE = "cost.json"
 
@@ -48,8 +44,9 @@ def cost_of(
     except (OSError, ValueError, KeyError, TypeError):
         pass  # it is measured again
     begun()
-    trained = _ask({"do": "train", "recipe": recipe.model_dump(), "pairs": pairs, "dev": dev}, threads)
-    predicted = _ask({"do": "predict", "run": str(finished.folder), "pairs": test}, threads)
+    alone = Processes(threads)
+    trained = alone.ask({"do": "train", "recipe": recipe.model_dump(), "pairs": pairs, "dev": dev})
+    predicted = alone.ask({"do": "predict", "run": str(finished.folder), "pairs": test})
     cost = Cost(
         parameters=finished.parameters,
         train_tokens_per_second=trained["speed"],
@@ -59,17 +56,6 @@ def cost_of(
     )
     write_atomically(path, json.dumps({"key": key, "cost": cost.model_dump()}, indent=1) + "\n")
     return cost
-
-
-def _ask(job: dict[str, Any], threads: int | None) -> dict[str, Any]:
-    command = [sys.executable, "-m", "heedful.api.comparing.measure"]
-    done = subprocess.run(
-        command, input=json.dumps(job), env=environment(threads), capture_output=True, text=True, encoding="utf-8"
-    )
-    if done.returncode:
-        told = " ".join(done.stderr.split()[-60:])
-        raise RunError(f"{job['do']}: could not be measured, its process ended with code {done.returncode}: {told}")
-    return json.loads(done.stdout)
 
 
 def processor() -> str:

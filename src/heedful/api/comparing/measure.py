@@ -1,10 +1,7 @@
-"""One measurement in a process of its own: a job comes as JSON by standard input, the result goes out as JSON."""
+"""How fast a design trains and answers, and what memory this process has taken."""
 
 from __future__ import annotations
 
-import json
-import os
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -93,16 +90,3 @@ def peak_memory() -> float | None:
     except OSError:
         return None
     return next((int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM:")), None)
-
-
-def main() -> None:
-    out = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # what others print goes with the errors
-    job = json.loads(sys.stdin.read())
-    speed = {"train": train, "predict": predict}[job["do"]](job)
-    with out:
-        json.dump({"speed": speed, "memory": peak_memory()}, out)
-
-
-if __name__ == "__main__":
-    main()

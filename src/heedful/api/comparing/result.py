@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from heedful import __version__
-from heedful.api.comparing.answers import answered, key_of, part_of, seen_tokens
+from heedful.api.comparing.answers import answered, kept_answers, key_of, part_of, seen_tokens
 from heedful.api.comparing.cost import cost_of, processor
 from heedful.api.comparing.data import Given, Split
 from heedful.api.comparing.designs import Chosen, dimensions, settings_that_differ
 from heedful.api.comparing.examples import examples
+from heedful.api.comparing.processes import Processes
 from heedful.api.run import load
 from heedful.comparison import Budget, Comparison, Cost, Data, Design, Judged, Machine, Part, Run
 from heedful.comparison.counts import most_of, rate_of, sums_of
@@ -75,6 +76,7 @@ class Comparing:
         target_split = first.codec.target_tokeniser.split
         seen = seen_tokens(self.split.corpora["train"], first)
         parts = tuple(part_of(name, self.split.corpora[name], first, seen) for name in ("dev", "test"))
+        self._answer_together(by_trial)
         runs = {
             key: self._run(done, target_split, token_name) for key, done in by_trial.items()
         }  # all answers first: speeds are measured when nothing else is to be done
@@ -103,6 +105,27 @@ class Comparing:
             signature=self._signature(designs, parts[-1]),
         )
 
+    def _answer_together(self, by_trial: Mapping[tuple[str, int], Finished]) -> None:
+        """Where several may run at once, answers are made so, and then read."""
+        waiting = [done for done in by_trial.values() if kept_answers(done, self._key()) is None]
+        if self.machine.jobs == 1 or len(waiting) < 2:
+            return
+        first = by_trial[self.chosen[0].name, self.budget.seeds[0]].folder
+        shared = {"do": "answer", "first": str(first), "out": str(self.out), "key": self._key()}
+        shared |= {"dev": self.split.dev, "test": self.split.test, "links": self.split.links}
+        jobs = [{**shared, "finished": {**asdict(done), "folder": str(done.folder)}} for done in waiting]
+        self.tell(f"answering: {len(jobs)} runs")
+        Processes(threads=1).together(
+            jobs,
+            self.machine.jobs,
+            lambda job: self.tell(f"answered: {job['finished']['name']}, seed {job['finished']['seed']}"),
+        )
+
+    def _key(self) -> str:
+        """What answers depend on, beside the run."""
+        tokens = self.chosen[0].recipe.data.target_tokens.model_dump_json()
+        return key_of([*map(digest_of, (self.split.dev, self.split.test, self.split.links)), tokens, __version__])
+
     def _run(self, done: Finished, target_split: Any, token_name: str) -> Run:
         return answered(
             done,
@@ -110,7 +133,7 @@ class Comparing:
             out=self.out,
             target_split=target_split,
             token_name=token_name,
-            key=key_of([*map(digest_of, (self.split.dev, self.split.test, self.split.links)), __version__]),
+            key=self._key(),
             begun=lambda: self.tell(f"answering: {done.name}, seed {done.seed}"),
         )
 
