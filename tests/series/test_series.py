@@ -163,8 +163,9 @@ def test_what_is_no_trial_is_refused(arguments, error, told):
 
 
 def test_the_budget_takes_the_place_of_the_recipes(pairs):
-    train = make_trial("a", "g2p", pairs=pairs, updates=5, seed=7).recipe.train
-    assert (train.epochs, train.updates, train.minutes, train.seed) == (None, 5, None, 7)
+    for recipe in ("g2p", "tiny"):  # of minutes, of epochs
+        train = make_trial("a", recipe, pairs=pairs, updates=5, seed=7).recipe.train
+        assert (train.epochs, train.updates, train.minutes, train.seed) == (None, 5, None, 7)
     own = make_trial("a", load("g2p"), pairs=pairs).recipe.train
     assert (own.minutes, own.seed) == (40, 1)
 
