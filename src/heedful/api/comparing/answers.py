@@ -9,15 +9,15 @@ import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from pydantic import BaseModel, ValidationError
-
 from heedful.api.comparing.data import Split
 from heedful.api.diagnose import diagnose
 from heedful.api.run import Run as Loaded
 from heedful.api.run import load
 from heedful.comparison import Answers, Attention, Part, Run
 from heedful.comparison.counts import answers_of
+from heedful.comparison.values import PartName, Value
 from heedful.data.pairs import Corpus, Pair
+from heedful.data.texts import normalise
 from heedful.evaluation import evaluate_texts
 from heedful.files import write_atomically
 from heedful.runs import WEIGHTS
@@ -31,7 +31,7 @@ DIAGNOSED = 200
 TargetSplit = Callable[[str], list[str]]
 
 
-class _Kept(BaseModel):
+class _Kept(Value):
     """The file: of what it is, and what was found."""
 
     key: str
@@ -81,7 +81,7 @@ def kept_answers(finished: Finished, key: str) -> Run | None:
     """Those that were written for this key and these weights."""
     try:
         kept = _Kept.model_validate_json((finished.folder / FILE).read_bytes())
-    except (OSError, ValidationError):
+    except (OSError, ValueError):  # none, or none that can be read
         return None
     return kept.run if kept.key == _with_weights(finished, key) else None
 
@@ -103,7 +103,8 @@ def distinct(corpus: Corpus) -> tuple[list[Pair], list[list[str]]]:
 
 def _answers(run: Loaded, corpus: Corpus, target_split: TargetSplit, token_name: str) -> Answers:
     pairs, references = distinct(corpus)
-    texts = [best.text for best, *_ in run.predictor.predict(pairs)]
+    form = run.recipe.data.normalisation  # as references are: what is written may compose across tokens
+    texts = [normalise(best.text, form) for best, *_ in run.predictor.predict(pairs)]
     by_source = dict(zip((pair.asked for pair in pairs), texts, strict=True))
     scores = evaluate_texts(
         [pair.asked for pair in corpus.pairs],
@@ -113,7 +114,7 @@ def _answers(run: Loaded, corpus: Corpus, target_split: TargetSplit, token_name:
         search=run.predictor.signature(),
         token_name=token_name,
         bleu_tokenizer=run.recipe.predict.bleu_tokenizer,
-        normalisation=run.recipe.data.normalisation,
+        normalisation=form,
     )
     return answers_of(
         texts,
@@ -141,7 +142,7 @@ def _known(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-def part_of(name: str, corpus: Corpus, run: Loaded, seen: dict[str, int]) -> Part:
+def part_of(name: PartName, corpus: Corpus, run: Loaded, seen: dict[str, int]) -> Part:
     """The sources of a corpus, as the first design cuts them.
 
     Args:
@@ -152,7 +153,7 @@ def part_of(name: str, corpus: Corpus, run: Loaded, seen: dict[str, int]) -> Par
     split = codec.source_tokeniser.split
     counts = [[seen.get(token, 0) for token in split(pair.source)] if seen else [] for pair in pairs]
     return Part(
-        name=name,  # pyright: ignore[reportArgumentType]
+        name=name,
         lines=len(corpus.pairs),
         sources=tuple(shown(pair) for pair in pairs),
         references=tuple(map(tuple, references)),

@@ -22,7 +22,7 @@ from heedful.comparison.counts import most_of, rate_of, sums_of
 from heedful.comparison.groups import breakdowns
 from heedful.comparison.recommend import notes, recommend
 from heedful.comparison.statistics import judge
-from heedful.comparison.values import METRICS, Metric
+from heedful.comparison.values import METRICS, Metric, PartName
 from heedful.notes import Message
 from heedful.recipes import Recipe, as_toml
 from heedful.series import Finished, Trial, digest_of
@@ -75,7 +75,8 @@ class Comparing:
         token_name = first.recipe.data.target_tokens.name
         target_split = first.codec.target_tokeniser.split
         seen = seen_tokens(self.split.corpora["train"], first)
-        parts = tuple(part_of(name, self.split.corpora[name], first, seen) for name in ("dev", "test"))
+        names: tuple[PartName, ...] = ("dev", "test")
+        parts = tuple(part_of(name, self.split.corpora[name], first, seen) for name in names)
         self._answer_together(by_trial)
         runs = {
             key: self._run(done, target_split, token_name) for key, done in by_trial.items()
@@ -86,8 +87,7 @@ class Comparing:
         tokenizer = first.recipe.predict.bleu_tokenizer
         judged = [_judged(designs, part, each, tokenizer) for part in parts for each in _metrics(metric)]
         sums = _sums(designs, parts[-1], metric, tokenizer)
-        names = [design.name for design in designs]
-        by = breakdowns(names, sums, rate_of(metric), part=parts[-1], metric=metric)
+        by = breakdowns([design.name for design in designs], sums, rate_of(metric), part=parts[-1], metric=metric)
         decides = next(each for each in judged if (each.metric, each.part) == (metric, parts[-1].name))
         self.tell("choosing examples")
         return Comparison(
