@@ -130,6 +130,14 @@ def test_attention_that_is_not_healthy():
     assert found[1].because == "In 1 of 2 runs it is lazy attention: It looks at one word."
 
 
+@pytest.mark.parametrize(("values", "metric"), [([99.2, 100], "sequence_error"), ([0.4, 0.9], "bleu")])
+def test_where_nothing_was_learned_nothing_is_recommended(values, metric):
+    found = findings((FIXED, EARLY), values, metric=metric)
+    assert says(found) == ["No design has learned the task yet: give a larger budget."]
+    assert "the best, fixed, has a sequence error of 99.2 %" in found[0].because or metric == "bleu"
+    assert says(findings((FIXED, EARLY), [98, 99.5]))[0].startswith("Take fixed")
+
+
 def test_one_design():
     (finding,) = findings((EARLY,), [20])
     assert finding.because == "Its sequence error is 20.0 % (19.0 to 21.0)."

@@ -10,6 +10,8 @@ from heedful.comparison.values import HIGHER_IS_BETTER, Budget, Design, Machine,
 NOTICEABLE = 1.1
 """Times as quick: below that nobody would choose another design for it."""
 FEW_SOURCES = 200
+NOTHING_LEARNED = 1.0
+"""Percent: a task of which even the best gets no more right cannot tell designs apart."""
 SOUND = ("healthy", "not_enough")
 
 NAMES = {
@@ -57,6 +59,11 @@ class Judgement:
         others = [self.designs[place] for place in self.ranked[1:]]
         return [self.best, *(each for each in others if not self.difference(each, self.best).real)]
 
+    def right(self, design: Design) -> float:
+        """Percent that is right, or the BLEU."""
+        value = self.judged.errors[self.designs.index(design)].value
+        return value if self._sign < 0 else 100 - value
+
     def says(self, design: Design) -> str:
         """``24.1 % (21.0 to 27.3)``."""
         return interval(self.judged.errors[self.designs.index(design)], self.unit)
@@ -94,12 +101,22 @@ def recommend(designs: Sequence[Design], judged: Judged, breakdowns: Sequence[Br
     judgement = Judgement(designs, judged)
     if len(designs) == 1:
         return (Finding(says=f"There is nothing to choose from but {designs[0].name}.", because=_only(judgement)),)
+    if judgement.right(judgement.best) <= NOTHING_LEARNED:
+        return (_nothing(judgement),)
     return (
         _best(judgement),
         *_quickest(judgement),
         *_worth(judgement),
         *_by_length(judgement, breakdowns),
         *_health(judgement),
+    )
+
+
+def _nothing(judgement: Judgement) -> Finding:
+    best = judgement.best
+    return Finding(
+        says="No design has learned the task yet: give a larger budget.",
+        because=f"Even the best, {best.name}, has a {judgement.name} of {judgement.says(best)}.",
     )
 
 
