@@ -20,12 +20,13 @@ FLOORS = [
     ["attention"],
     ["model", "data", "alignment"],
     ["search", "evaluation", "plots", "recipes"],
-    ["ensemble", "answers", "units"],
+    ["ensemble", "answers", "units", "comparison"],
     ["decoding", "fitting"],
     ["predictor", "runs", "notes"],
     ["diagnosis", "tracing"],
     ["training"],
     ["tuning"],
+    ["series"],
     ["api"],
     ["cli"],
 ]
@@ -38,6 +39,7 @@ ONLY = {
     "plots": {"errors", "files", "alignment"},
     "search": {"errors", "tensors", "data"},
     "recipes": {"errors", "files", "options"},
+    "comparison": {"errors", "files", "alignment", "evaluation", "plots"},
 }
 ENTRANCES = {"__init__", "__main__", "testing"}  # the package's face, `python -m`, and the suite for others' parts
 
@@ -135,6 +137,7 @@ WEIGHT_ALLOWED = {  # where a part is about nothing else, its modules may import
     "alignment": {"numpy"},
     "plots": {"numpy"},
     "recipes": {"pydantic"},
+    "comparison": {"numpy", "pydantic"},
 }
 
 

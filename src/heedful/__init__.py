@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from heedful.api.aer import aer
     from heedful.api.align import align
     from heedful.api.average import average
+    from heedful.api.compare import compare
     from heedful.api.diagnose import diagnose
     from heedful.api.evaluate import evaluate
     from heedful.api.look import look
@@ -39,6 +40,7 @@ __all__ = [
     "aer",
     "align",
     "average",
+    "compare",
     "diagnose",
     "evaluate",
     "load",

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from api.comparing import compared, quick_costs, words  # noqa: F401 - fixtures
 from cli.conftest import cli, refused  # noqa: F401 - fixtures
 
 

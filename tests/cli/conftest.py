@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from api.comparing import quick_costs, words  # noqa: F401 - fixtures
+
 
 class Done(NamedTuple):
     """How a command ended."""

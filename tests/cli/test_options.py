@@ -25,6 +25,7 @@ VERBS = [
     "look",
     "diagnose",
     "tune",
+    "compare",
 ]
 # What one side has and the other has not, or has under another name, and why.
 CLI_ONLY = {
@@ -44,6 +45,7 @@ CLI_ONLY = {
     },
     "aer": {"json": "a function returns an object"},
     "diagnose": {"json": "a function returns an object"},
+    "compare": {"json": "a function returns an object"},
     "trace": {
         "digits": "a function returns an object",
         "weights": "Trace.weights",
@@ -64,12 +66,14 @@ PYTHON_ONLY = {
     "align": {"progress": "the command line brings its own", "message": "the same"},
     "look": {"progress": "the command line brings its own", "message": "the same"},
     "diagnose": {"progress": "the command line brings its own", "message": "the same"},
+    "compare": {"watcher": "the command line brings its own", "message": "the same"},
 }
 # What Python takes as keywords of a kind, the command line has as options of the same names.
 KINDS = {"predict": SearchOptions, "evaluate": SearchOptions, "score": ScoringOptions, "look": SearchOptions}
 # An option that may be repeated is a list, which Typer wants to be None when it is not there.
 NO_DEFAULT = {("train", "set"): (None, ()), ("look", "line"): (None, ())}
 NO_DEFAULT |= {("tune", "set"): (None, ()), ("tune", "range"): (None, ())}
+NO_DEFAULT |= {("compare", "seeds"): (None, (1, 2, 3)), ("compare", "set"): (None, ())}
 
 
 def commands() -> dict:

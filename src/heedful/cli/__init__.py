@@ -14,6 +14,13 @@ def main() -> None:
     sys.exit(run(sys.argv[1:]))
 
 
+_STOPPED = {
+    "train": "stopped; what was saved is whole",
+    "compare": "stopped; the same command goes on where it was",
+    "tune": "stopped; the same command goes on",
+}
+
+
 def run(arguments: list[str]) -> int:
     """Run one command; returns the exit code."""
     from heedful.cli.commands import app
@@ -27,7 +34,6 @@ def run(arguments: list[str]) -> int:
         return 2
     except SystemExit as stop:  # how the parser ends a command, whether it went well or not
         if stop.code == 130:
-            saved = {"train": "; what was saved is whole", "tune": "; the same command goes on"}
-            note("stopped" + saved.get("".join(arguments[:1]), ""))
+            note(_STOPPED.get(arguments[0] if arguments else "", "stopped"))
         return int(stop.code or 0)
     return 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from heedful.cli import judge, tune
+from heedful.cli import judge, series, tune
 from heedful.cli.app import app
 
-__all__ = ["app", "judge", "tune"]
+__all__ = ["app", "judge", "series", "tune"]

@@ -148,18 +148,20 @@ def _sequence_error(items: Sequence[_Item], split: Callable[[str], Tokens]) -> f
 
 
 def _edit_rate(items: Sequence[_Item], split: Callable[[str], Tokens]) -> float:
-    """Edits to the nearest references over their total length; of equally near ones the longest counts."""
-    from rapidfuzz.distance import Levenshtein
-
-    edits = length = 0
-    for item in items:
-        tokens = split(item.output)
-        candidates = [split(reference) for reference in item.references]
-        distance, minus_length = min((Levenshtein.distance(tokens, one), -len(one)) for one in candidates)
-        edits += distance
-        length -= minus_length
+    """Edits to the nearest references over their total length."""
+    found = [edits_to_nearest(item.output, item.references, split) for item in items]
+    edits, length = (sum(column) for column in zip(*found, strict=True))
     # References without a single token: whatever was written is then all wrong.
     return 100 * edits / length if length else 100.0 * bool(edits)
+
+
+def edits_to_nearest(output: str, references: Sequence[str], split: Callable[[str], Tokens]) -> tuple[int, int]:
+    """(edits, length) of the reference that is nearest; of equally near ones the longest counts."""
+    from rapidfuzz.distance import Levenshtein
+
+    tokens, candidates = split(output), [split(reference) for reference in references]
+    distance, minus_length = min((Levenshtein.distance(tokens, one), -len(one)) for one in candidates)
+    return distance, -minus_length
 
 
 def _overlap(outputs: list[str], references: list[str], tokenizer: str) -> tuple[float, float, dict[str, str]]:
