@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from heedful.series import Trial, make_trial
 from reproduction.seen import Seen
 from reproduction.tables import Claim, Table
+
+from heedful.series import Trial, make_trial
 
 RECIPES = Path(__file__).parents[1] / "recipes"
 

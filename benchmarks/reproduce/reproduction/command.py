@@ -8,12 +8,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from heedful.errors import DataError
-from heedful.files import write_atomically
-from heedful.series import Finished, Trial, Unwatched, folder_of, run_series
 from reproduction.cells import Cell, Study, Task
 from reproduction.seen import Seen
 from reproduction.tables import Cells, render
+
+from heedful.errors import DataError
+from heedful.files import write_atomically
+from heedful.series import Finished, Trial, Unwatched, folder_of, run_series
 
 SEEN = "seen.json"
 RESULTS = "results.json"

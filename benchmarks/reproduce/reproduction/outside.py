@@ -7,6 +7,6 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).parents[2]))  # benchmarks
 
-from alignment.model1 import model1  # noqa: E402
+from alignment.model1 import model1
 
 __all__ = ["model1"]

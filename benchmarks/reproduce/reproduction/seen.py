@@ -18,7 +18,6 @@ from heedful.evaluation import evaluate_texts
 from heedful.options import Convention
 from heedful.training.reading import read
 
-
 Links = frozenset[tuple[int, int]]
 
 

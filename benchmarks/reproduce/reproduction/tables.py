@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
+from reproduction.seen import Seen, rate
 
 from heedful.comparison.statistics import LEVEL, bootstrap, holm
-from reproduction.seen import Seen, rate
 
 Seeds = Mapping[int, Mapping[str, Seen]]
 """Of one cell: what was seen of each seed's run, by view."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
+from reproduction.cells import Task
+
 from heedful.data.lines import decode, read_lines, without_blank_end
 from heedful.files import write_atomically
-from reproduction.cells import Task
 
 CAPTIONS = "lc.norm.tok"
 _WORDS = 40
