@@ -130,15 +130,17 @@ def test_a_claim_is_borne_out_contradicted_or_open(reproduce):
         Claim("more", "2", apart),
         Claim("less", "2", apart, "below"),
         Claim("equal", "2", apart, "about", 5.0),
+        Claim("equally", "2", difference(At("tenth"), At("half")), "about", 5.0),
         Claim("nearly", "2", apart, "about", 60.0),
         Claim("itself", "2", same),
         Claim("not yet", "2", difference(At("half"), At("none"))),
     ]
-    rows = [row.strip("| ").split(" | ") for row in render([], claims, cells).splitlines()[2:8]]
-    assert [row[0] for row in rows] == ["more", "less", "equal", "nearly", "itself", "not yet"]
-    assert [row[3] if len(row) > 3 else "" for row in rows] == ["agrees", "contrary", "contrary", "agrees", "open", ""]
+    rows = [row.strip("| ").split(" | ") for row in render([], claims, cells).splitlines()[2:9]]
+    assert [row[0] for row in rows] == ["more", "less", "equal", "equally", "nearly", "itself", "not yet"]
+    verdicts = ["agrees", "contrary", "contrary", "contrary", "agrees", "open", ""]
+    assert [row[3] if len(row) > 3 else "" for row in rows] == verdicts
     assert rows[0][2].startswith("+40.0 (+3")
-    assert rows[5][2].startswith("not run")
+    assert rows[6][2].startswith("not run")
 
 
 def test_figures_of_the_same_sources_are_drawn_together(reproduce):

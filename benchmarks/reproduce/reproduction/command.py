@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -24,14 +25,27 @@ DOCUMENT = Path(__file__).parents[3] / "docs" / "reproductions.md"
 def main(study: Study) -> None:
     """Run `study` as the command line says."""
     options = _options(study)
-    out = options.out
-    out.mkdir(parents=True, exist_ok=True)
-    trained = Trained(study, study.tasks(options.data, out), out, options.updates)
-    trained.train(options.only or [cell.name for cell in study.cells], options.seeds, options.jobs)
+    options.out.mkdir(parents=True, exist_ok=True)
+    trained = Trained(study, study.tasks(options.data, options.out), options.out, options.updates)
+    with one_thread():
+        trained.train(options.only or [cell.name for cell in study.cells], options.seeds, options.jobs)
     text = report(study, trained.results())
     print(text)
     if options.write_docs is not None:
         write_between(options.write_docs, study.name, text)
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """As the plan has it; and figures do not depend on how many there are."""
+    import torch
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 def _options(study: Study) -> argparse.Namespace:

@@ -12,7 +12,7 @@ from heedful.attention.products import Linear
 
 @scores.register("projected_dot")
 class ProjectedDot(Score):
-    """score(s, h) = (W_1 h) . (W_2 s), over sqrt(A) if it is `scaled`: Britz et al. 2017, section 4.5.
+    """score(s, h) = (W_1 h) . (W_2 s), over sqrt(A) if it is `scaled`: Britz et al. 2017, whose dot product it is.
 
     W_1: (A, V), W_2: (A, Q), no biases.
 
