@@ -262,6 +262,7 @@ def test_a_reproduction_is_stopped_goes_on_and_writes_its_table(small, tmp_path,
     kept = json.loads((tmp_path / "out" / "results.json").read_text())["runs"]
     assert {name: sorted(seeds) for name, seeds in kept.items()} == {"general": ["1", "2"], "additive": ["1", "2"]}
     assert kept["general"]["2"]["updates"] == 2
+    assert kept["general"]["2"]["views"]["test"]["lengths"] == [3] * 8
 
 
 def test_a_document_without_the_marks_is_not_touched(reproduce, tmp_path):

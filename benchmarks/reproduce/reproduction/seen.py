@@ -11,9 +11,10 @@ import numpy as np
 
 import heedful
 from heedful.alignment import read_links
+from heedful.api.comparing.answers import distinct, part_of
 from heedful.comparison.counts import answers_of, rate_of, sums_of
 from heedful.comparison.statistics import Rate
-from heedful.comparison.values import Metric, Part
+from heedful.comparison.values import Metric
 from heedful.evaluation import evaluate_texts
 from heedful.options import Convention
 from heedful.training.reading import read
@@ -42,45 +43,27 @@ def rate(name: str) -> Rate:
     return _aer if name == "aer" else rate_of(name)  # pyright: ignore[reportArgumentType]
 
 
-def answers(run: Path | heedful.Run, pairs: str | os.PathLike[str], metric: Metric, **search: Any) -> Seen:
+def answers(run: Path, pairs: str | os.PathLike[str], metric: Metric, **search: Any) -> Seen:
     """Each distinct source of `pairs` answered, and how far the answer is from the nearest of its targets."""
-    run = run if isinstance(run, heedful.Run) else heedful.load(run)
-    corpus = read(pairs, run.recipe.data)
-    references: dict[str, list[str]] = {}
-    for pair in corpus.pairs:
-        references.setdefault(pair.source, []).append(pair.target or "")
-    predictor = run.predictor.with_options(search)
-    first = {pair.source: pair for pair in reversed(corpus.pairs)}
-    texts = [found[0].text for found in predictor.predict([first[source] for source in references])]
-    split = run.codec.target_tokeniser.split
-    tokenizer = run.recipe.predict.bleu_tokenizer
+    loaded = heedful.load(run)
+    corpus = read(pairs, loaded.recipe.data)
+    predictor = loaded.predictor.with_options(search)
+    asked, references = distinct(corpus)
+    texts = [best.text for best, *_ in predictor.predict(asked)]
+    split, tokenizer = loaded.codec.target_tokeniser.split, loaded.recipe.predict.bleu_tokenizer
     scores = evaluate_texts(
-        list(references),
+        [pair.asked for pair in asked],
         texts,
-        [each[0] for each in references.values()],
+        [first for first, *_ in references],
         target_split=split,
-        token_name=run.recipe.data.target_tokens.name,
+        token_name=loaded.recipe.data.target_tokens.name,
         search=predictor.signature(),
         bleu_tokenizer=tokenizer,
     )
-    told = answers_of(texts, list(references.values()), target_split=split, scores={}, signature="")
-    lengths = [len(run.codec.source_tokeniser.split(source)) for source in references]
-    part = _part(list(references), list(references.values()), lengths)
+    told = answers_of(texts, references, target_split=split, scores={}, signature=scores.signatures[metric])
+    part = part_of("test", corpus, loaded, {})
     sums = sums_of([told], part, metric, bleu_tokenizer=tokenizer)[0]
-    return Seen(metric, sums.tolist(), lengths, scores.signatures[metric])
-
-
-def _part(sources: Sequence[str], references: Sequence[Sequence[str]], lengths: Sequence[int]) -> Part:
-    none = (0,) * len(sources)
-    return Part(
-        name="test",
-        lines=sum(map(len, references)),
-        sources=tuple(sources),
-        references=tuple(map(tuple, references)),
-        lengths=tuple(lengths),
-        rarest=none,
-        unknown=none,
-    )
+    return Seen(metric, sums.tolist(), list(part.lengths), told.signature)
 
 
 def links(run: Path, pairs: str | os.PathLike[str], *, sure: str, possible: str, convention: Convention) -> Seen:
