@@ -19,28 +19,28 @@ from reproduction.tasks import captions, spelling
 
 FEEDING = {"model.fusion": {"name": "late", "combine": "concat", "input_feeding": True}}
 ONE_WAY = {"model.bidirectional": False, "model.encoder_size": 256}
-FIXED = {"model.fusion": "none", "model.readout": "state_context"}
+FIXED = {"model.fusion": "none", "model.readout": "state"}
 
 
 def _spelling(name: str, title: str, milliseconds: int, settings: Mapping[str, Any]) -> Cell:
-    return Cell(name, title, "spelling", "spelling", 4000, milliseconds, settings)
+    return Cell(name, title, "spelling", "spelling", 5000, milliseconds, settings)
 
 
-def _captions(name: str, title: str, settings: Mapping[str, Any], milliseconds: int = 75) -> Cell:
+def _captions(name: str, title: str, settings: Mapping[str, Any], milliseconds: int = 145) -> Cell:
     return Cell(name, title, "captions", "captions", 1600, milliseconds, settings)
 
 
 CELLS = [
-    _spelling("no-feeding", "no input feeding", 65, {}),
-    _spelling("feeding", "input feeding", 110, FEEDING),
-    _spelling("feeding-small", "input feeding, as many parameters", 100, {**FEEDING, "model.decoder_size": 164}),
+    _spelling("no-feeding", "no input feeding", 48, {}),
+    _spelling("feeding", "input feeding", 77, FEEDING),
+    _spelling("feeding-small", "input feeding, as many parameters", 67, {**FEEDING, "model.decoder_size": 164}),
     _captions("both", "both directions", {}),
-    _captions("reversed", "one direction, source reversed", {**ONE_WAY, "data.reverse_source": True}),
-    _captions("plain", "one direction", ONE_WAY),
+    _captions("reversed", "one direction, source reversed", {**ONE_WAY, "data.reverse_source": True}, 154),
+    _captions("plain", "one direction", ONE_WAY, 154),
     _captions("start-zero", "attention, start of zeros", {"model.start": "zero"}),
     _captions("start-mean", "attention, start at the mean", {"model.start": "learned_mean"}),
-    _captions("fixed", "no attention, learned start", FIXED, 70),
-    _captions("fixed-zero", "no attention, start of zeros", {**FIXED, "model.start": "zero"}, 70),
+    _captions("fixed", "no attention, learned start", FIXED, 140),
+    _captions("fixed-zero", "no attention, start of zeros", {**FIXED, "model.start": "zero"}, 140),
 ]
 
 

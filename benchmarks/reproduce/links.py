@@ -32,19 +32,19 @@ def late(score: str, scope: str = "global", *, feeding: bool = True) -> dict[str
 
 
 def _cell(name: str, title: str, milliseconds: int, settings: Mapping[str, Any]) -> Cell:
-    return Cell(name, title, "verses", "verses", 2600, milliseconds, settings)
+    return Cell(name, title, "verses", "verses", 3000, milliseconds, settings)
 
 
 EARLY = {"model.fusion": "early", "model.score": "additive", "model.readout": "maxout"}
 CELLS = [
-    _cell("location", "late, global (location)", 190, late("location")),
-    _cell("dot", "late, global (dot)", 190, late("dot")),
-    _cell("general", "late, global (general)", 190, late("general")),
-    _cell("additive", "late, global (additive)", 220, late("additive")),
-    _cell("local_m", "late, local_m (general)", 200, late("general", "local_m")),
-    _cell("local_p", "late, local_p (general)", 200, late("general", "local_p")),
-    _cell("no-feeding", "late, global (general), no input feeding", 120, late("general", feeding=False)),
-    _cell("early", "early, global (additive)", 190, EARLY),
+    _cell("location", "late, global (location)", 176, late("location")),
+    _cell("dot", "late, global (dot)", 165, late("dot")),
+    _cell("general", "late, global (general)", 161, late("general")),
+    _cell("additive", "late, global (additive)", 205, late("additive")),
+    _cell("local_m", "late, local_m (general)", 205, late("general", "local_m")),
+    _cell("local_p", "late, local_p (general)", 207, late("general", "local_p")),
+    _cell("no-feeding", "late, global (general), no input feeding", 115, late("general", feeding=False)),
+    _cell("early", "early, global (additive)", 186, EARLY),
 ]
 
 

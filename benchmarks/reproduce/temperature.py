@@ -22,6 +22,7 @@ FEW = 3000
 LONGEST = 20  # of the made sentences that are trained on
 AFTERWARDS = (0.5, 0.7, 1.4, 2.0)
 UPDATES = {"captions": 1600, "few": 500, "made": 1600}
+MILLISECONDS = {"captions": 144, "few": 80, "made": 76}
 
 SETTINGS: Mapping[str, dict[str, Any]] = {
     "plain": {},
@@ -44,7 +45,7 @@ TITLES = {
 TASKS = {"captions": tuple(SETTINGS), "few": tuple(SETTINGS), "made": ("plain", "entmax")}
 
 CELLS = [
-    Cell(f"{task}-{name}", TITLES[name], "captions", task, UPDATES[task], 75 if task != "made" else 90, SETTINGS[name])
+    Cell(f"{task}-{name}", TITLES[name], "captions", task, UPDATES[task], MILLISECONDS[task], SETTINGS[name])
     for task, names in TASKS.items()
     for name in names
 ]

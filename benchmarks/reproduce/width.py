@@ -25,7 +25,7 @@ SCORES: Mapping[str, dict[str, Any]] = {
     "scaled": {"name": "projected_dot", "scaled": True},
     "additive": {"name": "additive"},
 }
-MILLISECONDS = {64: (75, 75, 90), 256: (80, 80, 120), 1024: (95, 95, 260)}
+MILLISECONDS = {64: (141, 141, 145), 256: (145, 145, 152), 1024: (163, 163, 191)}
 
 CELLS = [
     Cell(
