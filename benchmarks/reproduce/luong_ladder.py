@@ -56,11 +56,11 @@ CELLS = [
 def tasks(data: Path, out: Path) -> Mapping[str, Task]:
     task = captions(data / "multi30k-ende", "en", "de")
     if not (out / DICTIONARY).exists():
-        _write_dictionary(out / DICTIONARY, task)
+        write_dictionary(out / DICTIONARY, task)
     return {"captions": task}
 
 
-def _write_dictionary(path: Path, task: Task) -> None:
+def write_dictionary(path: Path, task: Task) -> None:
     """For each source word the target word that it is linked to most often."""
     sources, targets = (lines(Path(side)) for side in task.pairs.split(","))
     counts: dict[str, Counter[str]] = {}
