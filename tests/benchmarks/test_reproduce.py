@@ -183,8 +183,9 @@ def test_made_sentences(reproduce, tmp_path):
 
 def test_a_dictionary_of_what_words_are_linked_to(reproduce, tmp_path):
     sources = [*"abcd", *(f"{one} {other}" for one in "abcd" for other in "abcd" if one != other)]
-    (tmp_path / "source").write_text("".join(f"{text}\n" for text in [*sources, "a"]))
-    (tmp_path / "target").write_text("".join(f"{text.upper()}\n" for text in [*sources, "B"]))  # one is wrong
+    targets = [*map(str.upper, sources), "A", "A", "X"]  # a is X, too
+    (tmp_path / "source").write_text("".join(f"{text}\n" for text in [*sources, "a", "a", "a"]))
+    (tmp_path / "target").write_text("".join(f"{text}\n" for text in targets))
     task = reproduce.fixed_vector.Task(f"{tmp_path / 'source'},{tmp_path / 'target'}", "", "")
     reproduce.luong_ladder.write_dictionary(tmp_path / "found.tsv", task)
     assert (tmp_path / "found.tsv").read_text() == "a\tA\nb\tB\nc\tC\nd\tD\n"
