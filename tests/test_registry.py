@@ -7,7 +7,7 @@ import re
 import pytest
 
 from heedful.errors import DataError, HeedfulError, RecipeError, SizeError, nearest
-from heedful.registry import Registry
+from heedful.registry import Registry, modules_of
 
 fruits: Registry = Registry("fruit")
 
@@ -32,6 +32,14 @@ class Pear:
 def test_names_in_the_order_of_registration():
     assert fruits.names() == ["apple", "pear"]
     assert fruits["apple"] is Apple
+
+
+def test_parts_that_another_process_has_to_import():
+    vegetables: Registry = Registry("vegetable")
+    vegetables.register("leek")(type("Leek", (), {"__module__": "heedful.vegetables"}))
+    vegetables.register("cress")(type("Cress", (), {"__module__": "heedful_garden.cress"}))
+    assert modules_of({"apple", "leek", "cress", "stone"}) == sorted(["heedful_garden.cress", __name__])
+    assert modules_of({"leek"}) == []
 
 
 def test_a_name_is_given_once():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from types import UnionType
 from typing import Any, Generic, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -14,6 +14,14 @@ Member = TypeVar("Member", bound=type)
 
 _TOO_LARGE = 2**63  # for tensors; nan and infinity are no settings either
 _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+
+_registries: list[Registry[Any]] = []
+
+
+def modules_of(names: Collection[str]) -> list[str]:
+    """The modules outside of heedful whose parts have any of these names: another process has to import them first."""
+    members = [member for registry in _registries for name, member in registry._members.items() if name in names]
+    return sorted({member.__module__ for member in members if member.__module__.partition(".")[0] != "heedful"})
 
 
 class Registry(Generic[Part]):
@@ -26,6 +34,7 @@ class Registry(Generic[Part]):
     def __init__(self, kind: str) -> None:
         self.kind = kind
         self._members: dict[str, type[Part]] = {}
+        _registries.append(self)
 
     def register(self, name: str) -> Callable[[Member], Member]:
         """A class decorator: ``@scores.register("dot")``."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import heedful
+from heedful.attention import scores
 from heedful.errors import DataError, RecipeError, RunError, TrainingError
 from heedful.recipes import load
 from heedful.series import Finished, Trial, folder_of, make_trial, run_series
@@ -191,6 +194,27 @@ def test_several_at_once_are_the_same_bits(pairs, tmp_path):
         assert (one.name, one.seed, one.parameters) == (other.name, other.seed, other.parameters)
     assert sorted(watching.kinds()) == ["began"] * 3 + ["ended"] * 3
     assert ("validated", "none", 1) in watching.told
+
+
+OWN_SCORE = """from heedful.attention import scores
+from heedful.attention.scores import General
+
+
+@scores.register("general_of_ones_own")
+class OwnScore(General):
+    pass
+"""
+
+
+@pytest.mark.slow
+def test_several_at_once_know_a_part_of_ones_own(pairs, tmp_path, monkeypatch):
+    (tmp_path / "own_score.py").write_text(OWN_SCORE)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(scores, "_members", dict(scores._members))
+    importlib.import_module("own_score")
+    monkeypatch.delitem(sys.modules, "own_score")
+    trials = [trial_of(pairs, seed=seed, **{"model.score": "general_of_ones_own"}) for seed in (1, 2)]
+    assert [one.updates for one in run_series(trials, out=tmp_path / "runs", jobs=2)] == [6, 6]
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import signal
@@ -55,6 +56,9 @@ def main() -> int:
     from heedful.series.run import train_here
     from heedful.series.trial import Trial
 
+    sys.path += [folder for folder in job["path"] if folder not in sys.path]
+    for module in job["modules"]:  # those that registered the recipe's parts
+        importlib.import_module(module)
     recipe = parse(job["recipe"], "recipe")
     trial = Trial(job["name"], recipe, job["pairs"], job["dev"], job["links"])
     try:

@@ -7,12 +7,14 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
 import heedful.errors as errors
 from heedful.errors import TrainingError
+from heedful.registry import modules_of
 from heedful.series.trial import Finished, Trial, folder_of
 from heedful.series.watcher import Watcher
 from heedful.training import Update, Validated
@@ -24,6 +26,15 @@ def environment(threads: int | None) -> dict[str, str]:
     own = {**os.environ, "PYTHONPATH": path}
     own.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "64")  # as the command line has it
     return own if threads is None else {**own, "OMP_NUM_THREADS": str(threads)}
+
+
+def _names(value: Any) -> Iterator[str]:
+    """All texts in a recipe, the names of parts among them."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _names(item)
 
 
 class Children:
@@ -76,6 +87,8 @@ class Children:
             "links": trial.links,
             "folder": str(folder_of(trial, self._out)),
             "resume": resume,
+            "modules": modules_of(set(_names(trial.recipe.model_dump()))),
+            "path": sys.path,
         }
         with self._lock:
             if self._stopped:

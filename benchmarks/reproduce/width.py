@@ -1,0 +1,83 @@
+"""The unscaled dot product falls with its width, where a scaled one and the additive score do not: Britz et al. 2017.
+
+python benchmarks/reproduce/width.py DATA --out DIR [--jobs 2] [--only CELL ...] [--write-docs]
+
+Multi30k, German to English, in DATA/multi30k-ende. As there, states keep their size, and both are projected to that of
+the attention.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import reproduction.projected  # noqa: F401  (registers the score)
+from reproduction.cells import Cell, Judge, Study, Task
+from reproduction.command import main
+from reproduction.seen import Seen, answers
+from reproduction.tables import At, Claim, Row, Table, difference
+from reproduction.tasks import captions
+
+WIDTHS = (64, 256, 1024)
+SCORES: Mapping[str, dict[str, Any]] = {
+    "dot": {"name": "projected_dot"},
+    "scaled": {"name": "projected_dot", "scaled": True},
+    "additive": {"name": "additive"},
+}
+MILLISECONDS = {64: (141, 141, 145), 256: (145, 145, 152), 1024: (163, 163, 191)}
+
+CELLS = [
+    Cell(
+        f"{score}-{width}",
+        f"{score}, {width}",
+        "captions",
+        "captions",
+        1400,
+        MILLISECONDS[width][place],
+        {"model.score": {**options, "attention_size": width}},
+    )
+    for width in WIDTHS
+    for place, (score, options) in enumerate(SCORES.items())
+]
+
+
+def tasks(data: Path, out: Path) -> Mapping[str, Task]:
+    return {"captions": captions(data / "multi30k-ende", "de", "en")}
+
+
+def judge(cell: Cell) -> Judge:
+    def look(run: Path, task: Task) -> Mapping[str, Seen]:
+        return {"test": answers(run, task.test, "bleu")}
+
+    return look
+
+
+PAPER = {"dot": "22.03 / 22.33 / 21.78 / 18.22", "scaled": "not tried", "additive": "22.23 / 22.33 / 22.47 / 22.10"}
+TABLES = [
+    Table(
+        ("score", "paper: 128 / 256 / 512 / 1024", *(f"we: {width}" for width in WIDTHS)),
+        tuple(Row(score, (PAPER[score], *(At(f"{score}-{width}") for width in WIDTHS))) for score in SCORES),
+    )
+]
+
+
+def _fall(score: str) -> tuple[tuple[float, At], ...]:
+    return difference(At(f"{score}-{WIDTHS[-1]}"), At(f"{score}-{WIDTHS[1]}"))
+
+
+CLAIMS = [
+    Claim("the unscaled dot product is worse at 1024 than at 256", "22.33 to 18.22", _fall("dot"), "below"),
+    Claim("the additive score is not", "22.33 to 22.10", _fall("additive"), "about", 1.5),
+    Claim("nor is the scaled dot product (not in the paper)", "—", _fall("scaled"), "about", 1.5),
+    Claim(
+        "at 1024 the additive score is better than the dot product",
+        "22.10 against 18.22",
+        difference(At("additive-1024"), At("dot-1024")),
+    ),
+]
+
+STUDY = Study("width", "Width of the dot product", CELLS, (1, 2, 3), tasks, judge, TABLES, CLAIMS)
+
+if __name__ == "__main__":
+    main(STUDY)
