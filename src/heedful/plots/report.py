@@ -25,15 +25,11 @@ and from where to where each column of the weights is drawn, as shares of the wi
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
-from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass
-from html import escape
-from importlib.resources import files
 from typing import Any
 
 import numpy as np
@@ -42,8 +38,8 @@ from heedful.alignment import MEASURES, Alignment, measure
 from heedful.alignment.measures import row_entropies
 from heedful.errors import DataError
 from heedful.files import write_atomically
-from heedful.plots.colours import THEMES, ramp, theme_of
 from heedful.plots.packing import pack, unpack
+from heedful.plots.page import page, part, ramps
 from heedful.plots.picture import Picture
 
 _FORMAT, _VERSION = "heedful report", 1
@@ -122,8 +118,10 @@ def save_report(report: Report, path: str | os.PathLike[str], *, theme: str | No
         SizeError: a weight is not from 0 to 1.
         RunError: the file cannot be written.
     """
-    # Half a surrogate pair has no UTF-8; as a backslash escape it is the same to JSON.
-    write_atomically(path, _html(report, theme).encode("utf-8", "backslashreplace"))
+    style, script = part("report.css"), "".join(part(name) for name in _SCRIPTS)
+    write_atomically(
+        path, page(part("report.html"), _data(report), title=report.title, style=style, script=script, theme=theme)
+    )
 
 
 def load_report(path: str | os.PathLike[str]) -> Report:
@@ -147,32 +145,6 @@ def load_report(path: str | os.PathLike[str]) -> Report:
         raise DataError(f"{os.fspath(path)}: expected a report of heedful; it is damaged: {error}") from None
 
 
-def _html(report: Report, theme: str | None) -> str:
-    """The page: a template with styles, scripts, data, and a policy that allows those and nothing else."""
-    if theme is not None:
-        theme_of(theme)
-    style, script = _template("report.css"), "".join(_template(name) for name in _SCRIPTS)
-    script = f'"use strict";\n(() => {{\n{script}}})();\n'
-    parts = {
-        "title": escape(report.title),
-        "theme": "" if theme is None else f' data-theme="{theme}"',
-        "policy": f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'",
-        "style": style,
-        "script": script,
-        # No "<" is left that could end the element.
-        "data": json.dumps(_data(report), ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c"),
-    }
-    return re.sub(r"\{\{(\w+)\}\}", lambda name: parts[name[1]], _template("report.html"))
-
-
-def _template(name: str) -> str:
-    return files("heedful.plots").joinpath("template", name).read_text("utf-8")
-
-
-def _hash(text: str) -> str:
-    return f"sha256-{b64encode(hashlib.sha256(text.encode('utf-8')).digest()).decode('ascii')}"
-
-
 def _data(report: Report) -> dict[str, Any]:
     return {
         "format": _FORMAT,
@@ -180,20 +152,21 @@ def _data(report: Report) -> dict[str, Any]:
         "title": report.title,
         "facts": [list(fact) for fact in report.facts],
         "measures": [list(item) for item in MEASURES.items()],
-        "ramps": {name: b64encode(ramp(theme).tobytes()).decode("ascii") for name, theme in THEMES.items()},
+        "ramps": ramps(),
         "pairs": [
             {
                 "line": entry.line,
                 "source": entry.source,
                 "given": entry.given,
-                "maps": [_map(one) for one in entry.maps],
+                "maps": [map_data(one) for one in entry.maps],
             }
             for entry in report.entries
         ],
     }
 
 
-def _map(one: Map) -> dict[str, Any]:
+def map_data(one: Map) -> dict[str, Any]:
+    """What a page's script draws a heat map from: one of ``maps``, as described above."""
     alignment, by_row = one.alignment, dict(one.alignment.peaks())
     measures = measure(alignment)
     return {
