@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from browser import launched, watched
 from heedful.alignment import Alignment, measure
 from heedful.plots import Entry, Map, Picture, Report, save_report
 from heedful.plots.colours import THEMES, ramp
@@ -20,49 +19,25 @@ from heedful.plots.report import entropies
 
 from .cases import KEPT, LABELS, entry, random_alignment, report, words
 
-CHROMIUM = os.environ.get("HEEDFUL_CHROMIUM") or next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
-)
 Open = Callable[..., AbstractContextManager[Any]]
 HOSTILE = ["</script><img/src=x/onerror=alert(1)>", "<!--<script>", "{{data}}", '"', "\\u003c", "\u2028"]
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    playwright = pytest.importorskip("playwright.sync_api", reason="the package playwright is not installed")
-    if CHROMIUM is None:
-        pytest.skip("no chromium, chromium-browser or google-chrome is installed, and HEEDFUL_CHROMIUM names none")
-    with playwright.sync_playwright() as running:
-        # Root, as which continuous integration runs, has no sandbox.
-        browser = running.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+    with launched() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture
 def opened(browser: Any, tmp_path: Path) -> Open:
     """``with opened(report) as page``: fails if the page complains, asks anybody, or runs what is in its tokens."""
 
-    @contextmanager
-    def open_report(shown: Report | Path, *, width: int = 1200, height: int = 900, **options: Any) -> Iterator[Any]:
+    def open_report(shown: Report | Path, **options: Any) -> AbstractContextManager[Any]:
         path = shown if isinstance(shown, Path) else tmp_path / "report.html"
         if isinstance(shown, Report):
             save_report(shown, path)
-        seen: list[str] = []
-        context = browser.new_context(viewport={"width": width, "height": height}, **options)
-        context.set_default_timeout(5000)
-        page = context.new_page()
-        page.on("console", lambda message: seen.append(f"console: {message.text}"))
-        page.on("pageerror", lambda error: seen.append(f"error: {error}"))
-        page.on("request", lambda request: seen.append(f"request: {request.url}"))
-        page.on("dialog", lambda dialog: (seen.append(f"dialog: {dialog.message}"), dialog.dismiss()))
-        try:
-            page.goto(path.as_uri())
-            yield page
-            page.wait_for_timeout(30)
-        finally:
-            context.close()
-        assert seen == [f"request: {path.as_uri()}"]
+        return watched(browser, path, **options)
 
     return open_report
 
