@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from heedful.api.comparing.command import command_of
 from heedful.api.comparing.data import Given, split_data
 from heedful.api.comparing.designs import Chosen, Recipes, check_designs, choose
 from heedful.api.comparing.result import Comparing, machine_of
@@ -85,6 +86,8 @@ def compare(
     trials = _trials(chosen, budget, split.train, split.dev)
     finished = run_series(trials, out=out, jobs=jobs, watcher=watcher)
     comparison = Comparing(given, budget, chosen, split, out, machine_of(jobs), tell).result(trials, finished)
+    command = command_of(given, budget, out=out, recipes=recipes, base=base, jobs=jobs, set=set)
+    comparison = comparison.model_copy(update={"command": command})
     comparison.save(out / FILE)
     return comparison
 

@@ -22,6 +22,7 @@ from heedful.comparison.values import (
     Machine,
     Part,
     Run,
+    Validation,
 )
 
 __all__ = [
@@ -44,4 +45,5 @@ __all__ = [
     "Machine",
     "Part",
     "Run",
+    "Validation",
 ]

@@ -132,6 +132,7 @@ class Comparison(Value):
         recommendation: what to take, and why; the first sentence answers the question.
         notes: what must be known to read the numbers: one seed only, runs that stopped early, ...
         signature: one line that says how it was made.
+        command: what a shell is told to make it again; empty where no command says it.
     """
 
     version: Literal[1] = VERSION
@@ -147,6 +148,7 @@ class Comparison(Value):
     recommendation: tuple[Finding, ...]
     notes: tuple[str, ...]
     signature: str
+    command: str = ""
 
     @property
     def part(self) -> Part:

@@ -133,6 +133,19 @@ class Attention(Value):
     pairs: int
 
 
+class Validation(Value):
+    """How good a training was on the development data on its way, its answers found by greedy search.
+
+    Attributes:
+        updates, minutes: since it began.
+        scores: sequence_error, token_error, word_error, bleu, chrf.
+    """
+
+    updates: int
+    minutes: float
+    scores: dict[str, float]
+
+
 class Run(Value):
     """One training.
 
@@ -143,6 +156,7 @@ class Run(Value):
         stopped: "budget", "patience", or the error that ended it.
         dev, test: its answers; None where there is no such part.
         attention: None of a design without attention.
+        curve: its validations, in order.
     """
 
     seed: int
@@ -155,6 +169,7 @@ class Run(Value):
     dev: Answers
     test: Answers | None
     attention: Attention | None
+    curve: tuple[Validation, ...] = ()
 
 
 class Dimensions(Value):

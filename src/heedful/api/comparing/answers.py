@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from heedful.api.comparing.curve import curve_of
 from heedful.api.comparing.data import Split
 from heedful.api.diagnose import diagnose
 from heedful.api.run import Run as Loaded
@@ -70,6 +71,7 @@ def answered(
         dev=_answers(run, split.corpora["dev"], target_split, token_name),
         test=_answers(run, split.corpora["test"], target_split, token_name),
         attention=_attention(run, split),
+        curve=curve_of(finished.folder),
     )
     write_atomically(
         finished.folder / FILE, _Kept(key=_with_weights(finished, key), run=found).model_dump_json() + "\n"
