@@ -31,6 +31,7 @@ from heedful.comparison.values import (
     Part,
     PartName,
     Run,
+    Validation,
 )
 
 NAMES = (
@@ -106,6 +107,7 @@ def make(
             ),
         ),
         notes=() if seeds > 1 else ("There is one seed: intervals are over sources alone.",),
+        command="heedful compare cmudict:train --out out --seeds 1 2 3 --updates 2000",
         signature="heedful 0.1.0 | updates:2000 | seeds:1,2,3 | bootstrap:1000 | seed:1",
     )
 
@@ -152,6 +154,14 @@ def _design(
             dev=_answers("dev", level, name, draw),
             test=_answers("test", level, name, draw) if "test" in parts else None,
             attention=_attention(place, seed, links, draw) if attends else None,
+            curve=tuple(
+                Validation(
+                    updates=at,
+                    minutes=at / 400,
+                    scores={metric: _learned(by[name], at, draw) for metric, by in level.items()},
+                )
+                for at in range(200, 2001, 200)
+            ),
         )
         for seed in range(1, seeds + 1)
     )
@@ -185,6 +195,10 @@ def _design(
         ),
         runs=runs,
     )
+
+
+def _learned(end: float, updates: int, draw: np.random.Generator) -> float:
+    return round(float(end + (100 - end) * np.exp(-updates / 350) + draw.normal(0, 0.6)), 3)
 
 
 def _attention(place: int, seed: int, links: bool, draw: np.random.Generator) -> Attention:

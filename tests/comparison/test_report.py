@@ -163,9 +163,7 @@ def test_recommendation_notes_and_how_it_was_measured(tmp_path: Path) -> None:
     assert page.text.index(comparison.recommendation[0].says) < page.text.index("Sequence error")
 
 
-@pytest.mark.parametrize(
-    "names", [("bahdanau2015",), ("fixed",), NAMES[:2], NAMES, (*NAMES, *map("{}-2".format, NAMES))]
-)
+@pytest.mark.parametrize("names", [("bahdanau2015",), ("fixed",), NAMES[:2], NAMES, (*NAMES, "a thirteenth")])
 @pytest.mark.parametrize("seeds", [1, 3])
 def test_whatever_is_compared(tmp_path: Path, names: tuple[str, ...], seeds: int) -> None:
     """One design or many, one seed or some, no test set, no attention, no example: no number is missing or not one."""
@@ -192,7 +190,7 @@ def test_texts_are_never_elements(tmp_path: Path) -> None:
     assert "U+0000" in nasty.text
     assert "שלום" in nasty.text
     assert "\u202e" not in nasty.text + markdown
-    assert not re.search(r"(?<!\\)[<>`]", markdown)
+    assert not re.search(r"(?<!\\)[<>`]", markdown.replace("```", ""))
     for block in markdown.split("\n\n"):
         if block.startswith("| "):
             assert len({len(re.findall(r"(?<!\\)\|", line)) for line in block.splitlines()}) == 1
@@ -267,9 +265,54 @@ def test_pictures_are_told_in_words(tmp_path: Path) -> None:
     for place, design in enumerate(comparison.designs):
         values = ", ".join(f"{group.label} {group.errors[place].value:.1f}" for group in breakdown.groups)
         assert sum(f"{design.name}: {values}" in label for label in labels) == 2
-    (strips,) = (
-        table
-        for table in page.tables
-        if table[0][0] == "design" and "mean, and 95 %" in table[0][-1] and any("45.3" in row[-1] for row in table)
+    strips = [table for table in page.tables if "mean, and 95 %" in table[0][-1]][-1]
+    for design, error in zip(comparison.designs, comparison.judgement().errors, strict=True):
+        (row,) = (row for row in strips if row[0] == design.name)
+        assert row[-1] == f"{error.value:.1f} {error.low:.1f} to {error.high:.1f}"
+
+
+def test_how_they_learned(tmp_path: Path) -> None:
+    """A panel for each design with a line for each of its seeds; the best of each run is in the table and in words."""
+    comparison = make(NAMES[:3])
+    page, _ = written(comparison, tmp_path)
+    (table,) = (table for table in page.tables if table[0][-1] == "after updates")
+    assert len(table) == 1 + 3 * 3
+    for design in comparison.designs:
+        for run in design.runs:
+            best = min(run.curve, key=lambda one: one.scores["sequence_error"])
+            first, last = (one.scores["sequence_error"] for one in (run.curve[0], run.curve[-1]))
+            row = [
+                design.name,
+                str(run.seed),
+                "10",
+                *(f"{value:.1f}" for value in (first, last, best.scores["sequence_error"])),
+            ]
+            assert [*row, f"{best.updates:,}"] in table
+            ends = f"from {row[3]} to {row[4]}, best {row[5]} after {best.updates:,} updates"
+            told = f"{design.name}, seed {run.seed}: {ends}"
+            assert sum(told in (value or "") for name, value in page.attributes if name == "aria-label") == 1
+    paths = [
+        value for name, value in page.attributes if name == "class" and value in ("line d0", "line d1", "line behind")
+    ]
+    assert paths.count("line behind") == 3 * 6
+    none = comparison.model_copy(
+        update={
+            "designs": tuple(
+                design.model_copy(update={"runs": tuple(run.model_copy(update={"curve": ()}) for run in design.runs)})
+                for design in comparison.designs
+            )
+        }
     )
-    assert len(strips) == 1 + 5
+    page, _ = written(none, tmp_path)
+    assert "How they learned" not in page.text
+
+
+def test_the_command_that_makes_it_again(tmp_path: Path) -> None:
+    comparison = make().model_copy(update={"command": "heedful compare 'a``b.tsv' --out <out>"})
+    page, markdown = written(comparison, tmp_path)
+    assert "To make it again" in page.text
+    assert comparison.command in page.text
+    assert f"\n```sh\n{comparison.command}\n```\n" in markdown
+    page, markdown = written(comparison.model_copy(update={"command": ""}), tmp_path)
+    assert "To make it again" not in page.text
+    assert "```" not in markdown

@@ -11,6 +11,7 @@ from heedful.comparison.report.differences import differences
 from heedful.comparison.report.dimensions import dimensions
 from heedful.comparison.report.elements import element, html, visible
 from heedful.comparison.report.examples import examples
+from heedful.comparison.report.learning import learning
 from heedful.comparison.report.markdown import markdown
 from heedful.comparison.report.method import method
 from heedful.comparison.report.quality import answer, quality
@@ -45,6 +46,7 @@ def _page(comparison: Comparison) -> bytes:
         differences(comparison),
         dimensions(comparison),
         curves(comparison),
+        learning(comparison),
         shown,
         method(comparison),
     ]

@@ -11,7 +11,7 @@ from heedful.comparison.report.figures import Axis, count, digits_for, figure
 from heedful.comparison.report.layout import folded, hint, section, shown
 from heedful.comparison.report.lines import Line, Tick, lines, middles
 from heedful.comparison.report.marks import key
-from heedful.comparison.report.terms import PART_NAMES, better_is, metric_name, ranked, widths
+from heedful.comparison.report.terms import BOUNDED, PART_NAMES, better_is, metric_name, ranked, widths
 from heedful.comparison.results import Breakdown, Comparison
 
 TOGETHER = 3
@@ -73,7 +73,8 @@ def _panels(comparison: Comparison, breakdown: Breakdown) -> list[Child]:
     groups = breakdown.groups
     shares = middles(len(groups))
     ticks = [Tick(share, one.label, f"n = {count(one.sources)}") for share, one in zip(shares, groups, strict=True)]
-    axis = Axis.around([end for line in found for end in (*line.values, *line.highs)], from_zero=True)
+    ends = [end for line in found for end in (*line.values, *line.highs) if end is not None]
+    axis = Axis.around([min(end, 100.0) for end in ends] if comparison.metric in BOUNDED else ends, from_zero=True)
     few, many = len(found) <= TOGETHER, " many" if len(groups) > MANY else ""
     overview = lines(found, ticks, axis, label=_told(comparison, breakdown, found), bands=few, every=True)
     legend = element("ul", "legend-list", *(element("li", None, key(line.place, line.name)) for line in found))

@@ -41,6 +41,9 @@ def markdown(comparison: Comparison) -> str:
         ]
     parts.append("## How it was measured")
     parts.append("\n".join(f"- {name}: {text(value)}" for name, value in tables.facts(comparison)))
+    if comparison.command:
+        fence = "`" * (1 + max(map(len, re.findall("`+", comparison.command)), default=2))
+        parts.append(f"{fence}sh\n{visible(comparison.command)}\n{fence}")
     parts.append(_table(tables.runs(comparison)))
     return "\n\n".join(parts) + "\n"
 

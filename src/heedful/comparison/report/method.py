@@ -17,6 +17,8 @@ def method(comparison: Comparison) -> Element:
         element("div", None, element("dt", None, name), element("dd", None, foreign(value)))
         for name, value in tables.facts(comparison)
     ]
+    code = element("pre", None, element("code", None, comparison.command))
+    again = [element("h3", None, "To make it again"), code] if comparison.command else []
     keys = {name for design in comparison.designs for name in design.settings}
     settings = tables.settings(comparison)
     recipes = [
@@ -32,6 +34,7 @@ def method(comparison: Comparison) -> Element:
         "method",
         "How it was measured",
         element("dl", None, *facts),
+        *again,
         folded("Every run", shown(tables.runs(comparison), "Every run")),
         folded("The settings in which designs differ", shown(settings, "Settings")) if keys else None,
         folded("The recipes, whole", *recipes),

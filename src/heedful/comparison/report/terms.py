@@ -13,6 +13,8 @@ from heedful.comparison.values import HIGHER_IS_BETTER, Answers, Design, Metric,
 
 Value = TypeVar("Value")
 
+BOUNDED: tuple[Metric, ...] = ("sequence_error", "bleu")
+"""Those that are 100 at most."""
 PART_NAMES = {"dev": "development data", "test": "test data"}
 
 
