@@ -40,7 +40,7 @@ def answer(comparison: Comparison) -> Element:
     if reasons:
         box.append(element("ul", None, *reasons))
     notes = element("ul", "notes", *(element("li", None, note) for note in comparison.notes))
-    known = [element("h3", None, "To be known"), notes] if comparison.notes else []
+    known = [element("h3", None, "Notes"), notes] if comparison.notes else []
     return element(
         "section",
         {"id": "answer", "aria-label": "Recommendation"},
