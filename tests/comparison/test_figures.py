@@ -96,7 +96,7 @@ def test_texts_are_escaped_and_visible() -> None:
     assert html([element("p", {"title": '"<'}, "<b>&", element("br"), "\u202e a\x00\n")]) == (
         '<p title="&quot;<">&lt;b&gt;&amp;<br>U+202E aU+0000\n</p>'
     )
-    assert visible("a  b") == "a  b"
+    assert visible("é  b\n \n") == "é  b\n \n"
     assert text("a|b\n*c* <d> \u202e") == r"a\|b \*c\* \<d\> U+202E"
 
 
