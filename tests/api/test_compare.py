@@ -26,6 +26,8 @@ OTHER = load("tiny", {"data.normalisation": "NFD"})
 def test_the_file_holds_what_is_returned(compared):
     found, out = compared
     assert Comparison.load(out / "comparison.json") == found
+    for report in ("report.html", "report.md"):
+        assert found.signature in (out / report).read_text("utf-8").replace("\\", "")
     assert tuple(design.name for design in found.designs) == RECIPES
     assert [run.folder for run in found.designs[1].runs] == ["early/seed-1", "early/seed-2"]
     assert {(run.updates, run.stopped) for design in found.designs for run in design.runs} == {(8, "budget")}

@@ -12,6 +12,7 @@ from heedful.api.comparing.designs import Chosen, Recipes, check_designs, choose
 from heedful.api.comparing.result import Comparing, machine_of
 from heedful.api.links import check_path
 from heedful.comparison import Budget, Comparison
+from heedful.comparison.report import write_report
 from heedful.comparison.results import FILE
 from heedful.errors import DataError, RecipeError
 from heedful.notes import Message
@@ -44,7 +45,8 @@ def compare(
     """Train several designs with the same budget and several seeds, and say which is better, and whether that is real.
 
     Called again with the same arguments it goes on where it was stopped: what is trained, answered and measured is
-    not done again. Each training is a run of its own, ``OUT/NAME/seed-N``; the result is ``OUT/comparison.json``.
+    not done again. Each training is a run of its own, ``OUT/NAME/seed-N``; the result is ``OUT/comparison.json``, and
+    for people ``OUT/report.html`` and ``OUT/report.md``.
 
     Args:
         pairs: as in `heedful.train`.
@@ -89,6 +91,7 @@ def compare(
     command = command_of(given, budget, out=out, recipes=recipes, base=base, jobs=jobs, set=set)
     comparison = comparison.model_copy(update={"command": command})
     comparison.save(out / FILE)
+    write_report(comparison, out)
     return comparison
 
 
