@@ -1,0 +1,48 @@
+"""The script that trains one recipe for many languages: its table, its averages, and that nothing is trained twice."""
+
+from pathlib import Path
+
+import pytest
+
+import heedful
+from training.cases import TINY, spelling_pairs
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+
+
+@pytest.fixture
+def rows(tmp_path, monkeypatch, capsys):
+    """The cells of the table of two small languages, asked for with some options."""
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    import languages
+
+    for language, count in {"kor": 20, "vie": 40}.items():
+        for part in ("train", "dev"):
+            (tmp_path / part).mkdir(exist_ok=True)
+            spelling_pairs(tmp_path / part / f"{language}_{part}.tsv", count)
+    settings = [word for key, value in {**TINY, "train.updates": 20}.items() for word in ("--set", f"{key}={value}")]
+
+    def call(*options: str) -> list[list[str]]:
+        places = [str(tmp_path / part) for part in ("train", "dev")]
+        words = ["languages.py", *places, "--out", str(tmp_path / "out"), "--recipe", "tiny", "--jobs", "1", *settings]
+        monkeypatch.setattr("sys.argv", [*words, *options])
+        languages.main()
+        return [[cell.strip() for cell in line.strip("|").split("|")] for line in capsys.readouterr().out.splitlines()]
+
+    return call
+
+
+def test_a_row_for_each_language_and_their_means(rows, tmp_path, monkeypatch):
+    header, _, *found = rows()
+    assert header == ["language", "seed 1", "seed 2", "mean", "all together"]
+    assert [row[0] for row in found] == ["kor", "vie", "macro", "macro without kor"]
+    kor, vie, macro, without = ([float(cell) for cell in row[1:]] for row in found)
+    folders = [tmp_path / "out" / "vie" / f"seed-{seed}" for seed in (1, 2)]
+    dev = tmp_path / "dev" / "vie_dev.tsv"
+    errors = [heedful.evaluate(folder, dev).sequence_error for folder in folders]
+    together = heedful.evaluate(folders, dev).sequence_error
+    assert vie == pytest.approx([*errors, sum(errors) / 2, together], abs=0.006)
+    assert macro == pytest.approx([(one + other) / 2 for one, other in zip(kor, vie, strict=True)], abs=0.006)
+    assert without == vie
+    monkeypatch.setattr("heedful.series.run.train", None)  # whatever is not finished would need it
+    assert rows("--languages", "vie")[2] == found[1]
