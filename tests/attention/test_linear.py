@@ -6,7 +6,6 @@ import torch
 from heedful.attention import Additive, Attention, Factored, Kernel, LocalM, Softmax
 from heedful.attention.interventions import Observed
 from heedful.errors import RecipeError
-from heedful.model.blocks import sinusoids
 
 from .cases import B, Q, S, T, V, make, normal, words_and_end
 
@@ -87,20 +86,18 @@ def test_padding_takes_nothing_off_small_exponentials():
     torch.testing.assert_close(weights[0, 0, :2], torch.tensor([2.0, 0.0]).softmax(0))
 
 
-@pytest.mark.parametrize(("kind", "sharp"), [("elu", False), ("exp", True)])
-def test_exponentials_learn_to_look_at_one_place_of_many(kind, sharp):
-    """23 places, known by sinusoids, of which query t has to find place t; with more numbers than places."""
+def test_exponentials_learn_to_look_at_one_place_of_many():
+    """Query t has to find place t of 23, whose random vectors are known to both sides; four numbers a place."""
     torch.manual_seed(3)
-    places = sinusoids(torch.arange(23), 16)[None].float()
-    score = Kernel(16, 16, attention_size=37, feature_map=kind)
-    attention = Attention(score)
-    optimiser = torch.optim.Adam(score.parameters(), lr=0.1)
-    for _ in range(150):
+    places = torch.randn(1, 23, 31)
+    attention = Attention(Kernel(31, 31, attention_size=97, feature_map="exp"))
+    optimiser = torch.optim.Adam(attention.parameters(), lr=0.02)
+    for _ in range(60):
         on_diagonal = attention(places, attention.prepare(places)).weights[0].diagonal()
         optimiser.zero_grad()
-        (-on_diagonal.clamp(min=1e-9).log().mean()).backward()
+        (-on_diagonal.log().mean()).backward()
         optimiser.step()
-    assert (on_diagonal.mean().item() > 0.9) == sharp
+    assert on_diagonal.min().item() > 0.9
 
 
 def test_an_unknown_map_is_refused():
