@@ -47,7 +47,6 @@ class Part(NamedTuple):
     words: int = 50
     repeated: bool = True  # a word may come twice in a text
     growing: float = 0.0  # up to which length texts grow, over the one that is asked for; 0: they do not
-    grown: float = 0.4  # the share of the updates after which they do not grow any more
     rate: float = 0.01
     far_apart: bool = False  # see above
 
@@ -77,7 +76,7 @@ PARTS = {
     "block": Part({"scope": {"name": "block", "width": 4}}),
     "strided": Part(_STRIDES),
     "strided_places": Part({**_STRIDES, **_places("sinusoidal", embedding_size=32)}, growing=1.0, rate=0.003),
-    "linear": Part(_places("learned", embedding_size=128), size=128, growing=1.2, grown=0.6, rate=0.003),
+    "linear": Part(_places("learned", embedding_size=128), size=128, growing=1.2, rate=0.003),
     "linear_apart": Part(_APART, size=128, words=600, repeated=False, growing=1.0, rate=0.003, far_apart=True),
 }
 
@@ -157,7 +156,7 @@ def next_of(part: Part, rng: random.Random, share: float, length: int) -> tuple[
     """The length of the next texts, and the share of the learning rate, when this share of the updates is done."""
     if not part.growing:
         return rng.randint(SHORTEST, LONGEST), 1 - share
-    longest = int(SHORTEST + (part.growing * length - SHORTEST) * min(1.0, share / part.grown))
+    longest = int(SHORTEST + (part.growing * length - SHORTEST) * min(1.0, 2.5 * share))
     return rng.randint(longest // 2, longest), min(1.0, 20 * share, 1.6 * (1 - share))
 
 

@@ -26,12 +26,12 @@ class Kernel(Score):
     With all other scopes and normalisers, at another temperature, and while weights are dropped in training, the order
     is the usual one, of T x S weights. Differs from the paper in that the values are the source states themselves.
 
-    ``feature_map="elu"``: phi(x) = elu(x) + 1, as in the paper. Its weights are smooth. ``feature_map="exp"``: phi(x) =
-    e^x, the map of Zhang et al. 2024, "The hedgehog & the porcupine", without its second half e^-x; then
-    score(s, h) = log sum_d exp(q_d + k_d). One number d can outweigh all others, so weights can be sharp, as many
-    of them as there are numbers: of S positions each gets most of some query's weight only if A >= S. Exponentials
-    are taken of q_d + max_j k_dj less its maximum over d, and of k_dj less its own over j, which cancels in the shares
-    and leaves no sum below 1.
+    ``feature_map="elu"``: phi(x) = elu(x) + 1, as in the paper: it grows no faster than its argument, so weights are
+    slow to become sharp. ``feature_map="exp"``: phi(x) = e^x, the map of Zhang et al. 2024, "The hedgehog & the
+    porcupine", without its second half e^-x; then score(s, h) = log sum_d exp(q_d + k_d). One number d can outweigh all
+    others, so weights can be sharp, though not more of them than there are numbers: each of S positions can have most
+    of some query's weight only if A >= S, under any map. Exponentials are taken of q_d + max_j k_dj less its maximum
+    over d, and of k_dj less its own over j, which cancels in the shares and leaves no sum below 1.
 
     Args:
         attention_size: A, by default the query's size.
