@@ -6,6 +6,7 @@ import torch
 from heedful.attention import Additive, Attention, Factored, Kernel, LocalM, Softmax
 from heedful.attention.interventions import Observed
 from heedful.errors import RecipeError
+from heedful.tensors import dense, steps_of
 
 from .cases import B, Q, S, T, V, make, normal, words_and_end
 
@@ -69,6 +70,8 @@ def test_exponentials_are_those_of_the_equation(scale, plain):
     found = attention(query, memory)
     close = {"rtol": 0, "atol": 1e-12 * scale}
     torch.testing.assert_close(found.weights, wanted, **close)
+    some = steps_of(found.weighting, torch.tensor([1, 0]), torch.tensor([2, 4]))
+    torch.testing.assert_close(dense(some)[:, 0], wanted[[1, 0], [2, 4]], **close)
     torch.testing.assert_close(found.context, wanted @ values, **close)
     raw = attention.score(attention.score.queries(query), memory)
     shown = mask[:, None] & (wanted > 1e-300)
