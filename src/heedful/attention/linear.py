@@ -50,19 +50,19 @@ class Kernel(Score):
         if feature_map not in ("elu", "exp"):
             raise RecipeError(f"a feature map is 'elu' or 'exp', got {feature_map!r}")
         size = at_least_one("attention_size", attention_size, query_size)
-        self.logarithmic = feature_map == "exp"
+        self.feature_map = feature_map
         self.query_projection = Linear(query_size, size, bias=False)  # W_q
         self.key_projection = Linear(value_size, size, bias=False)  # W_k
 
     def keys(self, values: Tensor) -> Tensor:
         keys = self.key_projection(values)  # k_j
-        return _wide(keys) if self.logarithmic else positive(keys)
+        return positive(keys) if self.feature_map == "elu" else _wide(keys)
 
     def query_weight(self) -> Tensor:
         return self.query_projection.weight  # W_q
 
     def peaks(self, keys: Tensor, mask: Tensor) -> Tensor | None:
-        if not self.logarithmic:
+        if self.feature_map == "elu":
             return None
         lowest = keys.masked_fill(~mask.unsqueeze(-1), torch.finfo(keys.dtype).min)
         peaks = lowest.detach().amax(1, keepdim=True)  # max_j k_j
