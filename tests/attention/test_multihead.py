@@ -62,9 +62,7 @@ def example():
     return normal(2, T, Q), normal(2, S, V, seed=2), mask, positions
 
 
-@pytest.mark.parametrize(
-    ("score", "scope", "normaliser"), in_turn(SCORES, scopes.names(), ("softmax", "sparsemax"))
-)
+@pytest.mark.parametrize(("score", "scope", "normaliser"), in_turn(SCORES, scopes.names(), ("softmax", "sparsemax")))
 def test_the_contract_of_attention_holds_for_heads_of_any(score, scope, normaliser):
     check_attention(heads_of(score, scope, normaliser))
 
