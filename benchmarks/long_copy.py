@@ -2,15 +2,17 @@
 
 python benchmarks/long_copy.py [PART ...] [--seeds N ...] [--length S] [--updates U]
 
-Texts are words drawn from 50, and the target is the source: word t comes from word t. Models learn from texts of 20 to
-100 words, and answer unseen ones of 500. A place is found by the words before it, so nothing that is learned depends on
-the length. PART is any of the names in PARTS, by default all. Of each: the share of texts that are copied without a
-mistake, the token error, the share of words whose largest weight lies where it has to, and minutes of training.
+Texts are words drawn from 50, and the target is the source: word t comes from word t. PART is any of the names in
+PARTS, by default all. Of each: the share of texts that are copied without a mistake, the token error, the share of
+words whose largest weight lies where it has to, and minutes of training.
 
-Linear attention has another task and another model, since its weights cannot be sharp: what it reads is a bag of all
-words, in which the right one must stand out. So no word comes twice (500 of 600), texts grow while it learns, up to the
-full length, and the places of words, which the layers of a Transformer know, are told apart by random features from
-the start: W_q = W_k, ten times as large as usual, and embeddings a quarter.
+Models of GRUs learn from texts of 20 to 100 words, and answer unseen ones of 500: a place is found by the words before
+it, so nothing that is learned depends on the length. The others are small Transformers, whose states know their places;
+their texts grow while they learn, to the length that is asked for or beyond it. `linear` has learned places, and five
+numbers for each (see `Kernel`).
+
+`linear_apart` has another task, and a start that is made by hand: no word comes twice (500 of 600), and places are told
+apart by random features: W_q = W_k, ten times as large as usual, and embeddings a quarter.
 """
 
 from __future__ import annotations
@@ -44,12 +46,24 @@ class Part(NamedTuple):
     size: int = 64
     words: int = 50
     repeated: bool = True  # a word may come twice in a text
-    growing: int = 0  # up to which length texts grow; 0: they do not
+    growing: float = 0.0  # up to which length texts grow, over the one that is asked for; 0: they do not
     rate: float = 0.01
     far_apart: bool = False  # see above
 
 
-_SUMS = {
+def _places(positions: str, *, embedding_size: int) -> dict[str, Any]:
+    """A Transformer."""
+    layers = {"positions": positions, "feed_forward_size": 128}
+    return {
+        "encoder": {"name": "self_attention", **layers},
+        "fusion": {"name": "transformer", **layers},
+        "readout": "state",
+        "embedding_size": embedding_size,
+    }
+
+
+_STRIDES = {"scope": {"name": "strided", "width": 3, "stride": 32}}
+_APART = {
     "score": {"name": "linear", "attention_size": 512},
     "encoder": "self_attention",
     "fusion": "transformer",
@@ -60,9 +74,20 @@ PARTS = {
     "global": Part({}),
     "window": Part({"scope": {"name": "window", "width": 3}}),
     "block": Part({"scope": {"name": "block", "width": 4}}),
-    "strided": Part({"scope": {"name": "strided", "width": 3, "stride": 32}}),
-    "linear": Part(_SUMS, size=128, words=600, repeated=False, growing=500, rate=0.003, far_apart=True),
+    "strided": Part(_STRIDES),
+    "strided_places": Part({**_STRIDES, **_places("sinusoidal", embedding_size=32)}, growing=1.0, rate=0.003),
+    "linear": Part(_places("learned", embedding_size=128), size=128, growing=1.2, rate=0.003),
+    "linear_apart": Part(_APART, size=128, words=600, repeated=False, growing=1.0, rate=0.003, far_apart=True),
 }
+
+
+def part_of(name: str, length: int) -> Part:
+    """As it is for texts of this length."""
+    part = PARTS[name]
+    if name != "linear":
+        return part
+    score = {"name": "linear", "attention_size": 5 * length, "feature_map": "exp"}
+    return part._replace(options={**part.options, "score": score})
 
 
 def main() -> None:
@@ -70,15 +95,16 @@ def main() -> None:
     print(
         "| part | seed | exact | token error | weight at its place | minutes |\n| --- | --- | --- | --- | --- | --- |"
     )
-    for part in options.parts:
+    for name in options.parts:
+        part = part_of(name, options.length)
         for seed in options.seeds:
             start = time.perf_counter()
-            model, codec = learned(PARTS[part], seed=seed, updates=options.updates)
+            model, codec = learned(part, seed=seed, updates=options.updates, length=options.length)
             minutes = (time.perf_counter() - start) / 60
-            tested = texts(PARTS[part], random.Random(f"test {seed}"), TESTED, options.length)
+            tested = texts(part, random.Random(f"test {seed}"), TESTED, options.length)
             exact, error, place = judged(model, codec, tested)
             figures = f"{exact:.0f} % | {error:.3f} % | {place:.2f} %"
-            print(f"| {part} | {seed} | {figures} | {minutes:.1f} |", flush=True)
+            print(f"| {name} | {seed} | {figures} | {minutes:.1f} |", flush=True)
 
 
 def _options() -> argparse.Namespace:
@@ -100,7 +126,7 @@ def texts(part: Part, rng: random.Random, count: int, length: int) -> list[Pair]
     return [Pair(text, text, (), line) for line, text in enumerate(drawn, start=1)]
 
 
-def learned(part: Part, *, seed: int, updates: int) -> tuple[Model, Codec]:
+def learned(part: Part, *, seed: int, updates: int, length: int) -> tuple[Model, Codec]:
     whitespace, words = ("whitespace", {}), " ".join(words_of(part))
     codec = Codec.build([Pair(words, words, (), 1)], source_tokens=whitespace, target_tokens=whitespace)
     torch.manual_seed(seed)
@@ -116,9 +142,9 @@ def learned(part: Part, *, seed: int, updates: int) -> tuple[Model, Codec]:
         tell_apart(model)
     optimiser = torch.optim.Adam(model.parameters())
     for update in range(updates):
-        length, rate = next_of(part, rng, update / updates)
+        words, rate = next_of(part, rng, update / updates, length)
         optimiser.param_groups[0]["lr"] = part.rate * rate
-        loss = model(_batch(codec, texts(part, rng, TOKENS // length, length)))
+        loss = model(_batch(codec, texts(part, rng, TOKENS // words, words)))
         optimiser.zero_grad()
         (loss.total / loss.tokens).backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -126,11 +152,11 @@ def learned(part: Part, *, seed: int, updates: int) -> tuple[Model, Codec]:
     return model.eval(), codec
 
 
-def next_of(part: Part, rng: random.Random, share: float) -> tuple[int, float]:
+def next_of(part: Part, rng: random.Random, share: float, length: int) -> tuple[int, float]:
     """The length of the next texts, and the share of the learning rate, when this share of the updates is done."""
     if not part.growing:
         return rng.randint(SHORTEST, LONGEST), 1 - share
-    longest = int(SHORTEST + (part.growing - SHORTEST) * min(1.0, 2.5 * share))
+    longest = int(SHORTEST + (part.growing * length - SHORTEST) * min(1.0, 2.5 * share))
     return rng.randint(longest // 2, longest), min(1.0, 20 * share, 1.6 * (1 - share))
 
 

@@ -1,5 +1,7 @@
 """Parts by name, and random tensors, for the tests of attention. Sizes are different primes."""
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
@@ -23,6 +25,10 @@ OPTIONS = {
     "strided": {"width": 1, "stride": 4},
 }
 
+# Options by which a part is another one, as a part by itself.
+VARIANTS = {"linear of exp": ("linear", {"attention_size": A, "feature_map": "exp"})}
+SCORES = (*scores.names(), *VARIANTS)
+
 
 def normal(*shape: int, seed: int = 1, dtype: torch.dtype = torch.float64) -> Tensor:
     generator = torch.Generator().manual_seed(seed)
@@ -43,10 +49,15 @@ def value_size(score: str) -> int:
     return Q if score in ("dot", "scaled_dot") else V
 
 
+def variant(score: str) -> tuple[str, dict[str, Any]]:
+    """Its registered name, and its options."""
+    return VARIANTS.get(score, (score, OPTIONS.get(score, {})))
+
+
 def make(score: str, scope: str = "global", normaliser: str = "softmax", dropout: float = 0.0) -> Attention:
     sizes = {"query_size": Q, "value_size": value_size(score)}
     attention = Attention(
-        scores.build(score, OPTIONS.get(score, {}), sizes),
+        scores.build(*variant(score), sizes),
         scope=scopes.build(scope, OPTIONS.get(scope, {}), sizes),
         normaliser=normalisers.build(normaliser, OPTIONS.get(normaliser, {}), sizes),
         dropout=dropout,
@@ -55,7 +66,7 @@ def make(score: str, scope: str = "global", normaliser: str = "softmax", dropout
 
 
 # Any two parts that go together, in as few attentions as that takes: tests/grid.py.
-COMBINATIONS = covering((scores.names(), scopes.names(), normalisers.names()), lambda names: possible(make, *names))
+COMBINATIONS = covering((SCORES, scopes.names(), normalisers.names()), lambda names: possible(make, *names))
 
 
 def words_and_end(*lengths: int) -> tuple[Tensor, Tensor]:

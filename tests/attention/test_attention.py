@@ -23,7 +23,7 @@ from heedful.attention import (
 )
 from heedful.errors import SizeError
 
-from .cases import COMBINATIONS, B, Q, S, T, V, make, normal, value_size, words_and_end
+from .cases import COMBINATIONS, B, Q, S, T, V, make, normal, value_size, variant, words_and_end
 
 DTYPES = [torch.float64, torch.float32, torch.float16, torch.bfloat16]
 
@@ -178,7 +178,8 @@ def test_values_are_zero_where_masked():
 @pytest.mark.parametrize("combination", COMBINATIONS, ids="-".join)
 def test_only_content_based_parts_follow_a_permutation_of_the_source(combination):
     attention = make(*combination)
-    parts = zip((scores, scopes, normalisers), combination, strict=True)
+    names = (variant(combination[0])[0], *combination[1:])
+    parts = zip((scores, scopes, normalisers), names, strict=True)
     assert attention.content_based == all(registry[name].content_based for registry, name in parts)
     order = torch.tensor([4, 9, 1, 0, 7, 10, 2, 5, 8, 3, 6])
     values, query = normal(B, S, value_size(combination[0])), normal(B, T, Q)

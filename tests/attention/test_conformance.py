@@ -11,13 +11,14 @@ from heedful.errors import RecipeError, SizeError
 from heedful.testing import check_attention, check_normaliser, check_scope, check_score
 
 from . import broken
-from .cases import COMBINATIONS, OPTIONS, make
+from .cases import COMBINATIONS, OPTIONS, SCORES, make, variant
 
 
-@pytest.mark.parametrize("name", scores.names())
+@pytest.mark.parametrize("name", SCORES)
 def test_scores(name):
+    name, options = variant(name)
     check_score(name)
-    check_score(name, options=OPTIONS.get(name))
+    check_score(name, options=options)
     check_score(scores[name])
 
 
@@ -37,7 +38,7 @@ def test_normalisers(name):
 
 PRODUCT = [
     names
-    for names in itertools.product(scores.names(), scopes.names(), normalisers.names())
+    for names in itertools.product(SCORES, scopes.names(), normalisers.names())
     if names not in COMBINATIONS and possible(make, *names)
 ]
 

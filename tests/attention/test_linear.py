@@ -5,8 +5,12 @@ import torch
 
 from heedful.attention import Additive, Attention, Factored, Kernel, LocalM, Softmax
 from heedful.attention.interventions import Observed
+from heedful.errors import RecipeError
+from heedful.tensors import dense, steps_of
 
 from .cases import B, Q, S, T, V, make, normal, words_and_end
+
+KINDS = ["linear", "linear of exp"]
 
 
 def answer(attention, *, loop=False):
@@ -24,8 +28,9 @@ def answer(attention, *, loop=False):
 
 
 @pytest.mark.parametrize("loop", [False, True])
-def test_the_cheap_order_gives_what_the_plain_one_gives(loop):
-    attention = make("linear")
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_cheap_order_gives_what_the_plain_one_gives(kind, loop):
+    attention = make(kind)
     weighting, found = answer(attention, loop=loop)
     assert isinstance(weighting, Factored)
     attention.normaliser = Observed(Softmax(), lambda *seen: None)
@@ -48,8 +53,64 @@ def test_weights_by_hand():
     torch.testing.assert_close(found.context, torch.tensor([[[2 / 3]] * 2], dtype=torch.float64))
 
 
-def test_other_values_have_sums_of_their_own():
-    attention = make("linear")
+@pytest.mark.parametrize("plain", [False, True])
+@pytest.mark.parametrize("scale", [1.0, 3000.0])
+def test_exponentials_are_those_of_the_equation(scale, plain):
+    """alpha_tj of log sum_d exp(q_td + k_jd), also where e^x itself would be no number."""
+    attention = make("linear of exp")
+    with torch.no_grad():
+        for parameter in attention.parameters():
+            parameter.mul_(scale)
+    attention.normaliser = Observed(Softmax(), lambda *seen: None) if plain else attention.normaliser
+    query, values, (mask, positions) = normal(B, T, Q), normal(B, S, V, seed=2), words_and_end(S - 1, 4)
+    keys = attention.score.key_projection(values).unsqueeze(1)
+    scores = (attention.score.query_projection(query).unsqueeze(2) + keys).logsumexp(-1)
+    wanted = scores.masked_fill(~mask[:, None], -torch.inf).softmax(-1)
+    memory = attention.prepare(values, mask, positions)
+    found = attention(query, memory)
+    close = {"rtol": 0, "atol": 1e-12 * scale}
+    torch.testing.assert_close(found.weights, wanted, **close)
+    some = steps_of(found.weighting, torch.tensor([1, 0]), torch.tensor([2, 4]))
+    torch.testing.assert_close(dense(some)[:, 0], wanted[[1, 0], [2, 4]], **close)
+    torch.testing.assert_close(found.context, wanted @ values, **close)
+    raw = attention.score(attention.score.queries(query), memory)
+    shown = mask[:, None] & (wanted > 1e-300)
+    torch.testing.assert_close(raw[shown], scores[shown], rtol=1e-11, atol=1e-11)
+
+
+def test_padding_takes_nothing_off_small_exponentials():
+    """Keys of -200 beside padding, whose keys are 0: e^-200 is 0 in single precision."""
+    attention = Attention(Kernel(1, 1, attention_size=1, feature_map="exp"))
+    with torch.no_grad():
+        for parameter in attention.parameters():
+            parameter.fill_(-200.0)
+    memory = attention.prepare(torch.tensor([[[1.0], [1.01], [0.0]]]), torch.tensor([[True, True, False]]))
+    weights = attention(torch.ones(1, 1, 1), memory).weights
+    torch.testing.assert_close(weights[0, 0, :2], torch.tensor([2.0, 0.0]).softmax(0))
+
+
+def test_exponentials_learn_to_look_at_one_place_of_many():
+    """Query t has to find place t of 23, whose random vectors are known to both sides; four numbers a place."""
+    torch.manual_seed(3)
+    places = torch.randn(1, 23, 31)
+    attention = Attention(Kernel(31, 31, attention_size=97, feature_map="exp"))
+    optimiser = torch.optim.Adam(attention.parameters(), lr=0.02)
+    for _ in range(60):
+        on_diagonal = attention(places, attention.prepare(places)).weights[0].diagonal()
+        optimiser.zero_grad()
+        (-on_diagonal.log().mean()).backward()
+        optimiser.step()
+    assert on_diagonal.min().item() > 0.9
+
+
+def test_an_unknown_map_is_refused():
+    with pytest.raises(RecipeError, match="a feature map is 'elu' or 'exp', got 'relu'"):
+        Kernel(Q, V, feature_map="relu")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_other_values_have_sums_of_their_own(kind):
+    attention = make(kind)
     memory, values = attention.prepare(normal(B, S, V, seed=2)), normal(B, S, 2, seed=3)
     answer = attention(normal(B, T, Q), memory.with_values(values))
     torch.testing.assert_close(answer.context, answer.weights @ values, rtol=0, atol=1e-12)
@@ -72,9 +133,10 @@ def test_with_anything_else_the_order_is_the_plain_one(change):
     assert not isinstance(attention(normal(B, T, Q), memory).weighting, Factored)
 
 
-def test_nothing_of_the_size_of_source_times_target_is_made():
+@pytest.mark.parametrize("kind", ["elu", "exp"])
+def test_nothing_of_the_size_of_source_times_target_is_made(kind):
     """All that one call makes is counted: of 997 positions and 499 queries, less than half a matrix of both."""
-    attention = Attention(Kernel(Q, V, attention_size=7))
+    attention = Attention(Kernel(Q, V, attention_size=7, feature_map=kind))
     query, values = torch.randn(1, 499, Q, requires_grad=True), torch.randn(1, 997, V, requires_grad=True)
     largest = 0
 
@@ -91,8 +153,9 @@ def test_nothing_of_the_size_of_source_times_target_is_made():
     assert largest <= 997 * 8
 
 
-def test_features_of_very_different_sizes_stay_numbers():
-    attention = make("linear").float()
+@pytest.mark.parametrize("kind", KINDS)
+def test_features_of_very_different_sizes_stay_numbers(kind):
+    attention = make(kind).float()
     with torch.no_grad():
         attention.score.query_projection.weight.mul_(1e4)
     found = attention(normal(B, T, Q).float(), attention.prepare(normal(B, S, V).float()))

@@ -24,7 +24,7 @@ from heedful.attention.interventions import Uniform
 from heedful.errors import SizeError
 from heedful.testing import check_attention
 
-from .cases import OPTIONS, Q, S, T, V, draw, normal, words_and_end
+from .cases import OPTIONS, SCORES, Q, S, T, V, draw, normal, variant, words_and_end
 
 SIZE = 13  # of a head
 HEADS = 3
@@ -50,7 +50,7 @@ def heads_of(
 ) -> MultiHead:
     sizes = {"query_size": SIZE, "value_size": SIZE}
     attention = Attention(
-        scores.build(score, OPTIONS.get(score, {}), sizes),
+        scores.build(*variant(score), sizes),
         scope=scopes.build(scope, OPTIONS.get(scope, {}), sizes),
         normaliser=normalisers.build(normaliser, {}, sizes),
     )
@@ -62,9 +62,7 @@ def example():
     return normal(2, T, Q), normal(2, S, V, seed=2), mask, positions
 
 
-@pytest.mark.parametrize(
-    ("score", "scope", "normaliser"), in_turn(scores.names(), scopes.names(), ("softmax", "sparsemax"))
-)
+@pytest.mark.parametrize(("score", "scope", "normaliser"), in_turn(SCORES, scopes.names(), ("softmax", "sparsemax")))
 def test_the_contract_of_attention_holds_for_heads_of_any(score, scope, normaliser):
     check_attention(heads_of(score, scope, normaliser))
 

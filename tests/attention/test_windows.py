@@ -176,7 +176,7 @@ def test_rows_have_no_gradient_left_of_a_pass_that_broke():
     assert gradient[0, :, 0].tolist() == [0, 1, 0, 1]
 
 
-@pytest.mark.parametrize("score", ["general", "linear"])
+@pytest.mark.parametrize("score", ["general", "linear", "linear of exp"])
 @pytest.mark.parametrize("scope", scopes.names())
 def test_lean_says_whether_a_long_source_has_dense_weights(scope, score):
     attention = make(score, scope)

@@ -60,6 +60,8 @@ ATTENTIONS: list[dict[str, Any]] = [
     {"score": "location", "scope": "global", "normaliser": {"name": "softmax", "temperature": 0.7}},
     {"score": {"name": "location", "max_positions": 3}, "scope": "local_m", "normaliser": "sparsemax"},
     {"score": "location", "scope": LOCAL_P, "normaliser": "entmax15"},
+    {"score": "linear", "scope": "global", "normaliser": "softmax"},
+    {"score": {"name": "linear", "feature_map": "exp"}, "scope": "global", "normaliser": "softmax"},
     {"score": "dot", "decoder_size": 14, "scope": LOCAL_P, "normaliser": "softmax"},
     {"score": "dot", "decoder_size": 14, "scope": "global", "normaliser": "sparsemax"},
     {"score": "dot", "decoder_size": 14, "scope": "local_m", "normaliser": "entmax15"},

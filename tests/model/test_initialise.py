@@ -113,3 +113,9 @@ def test_the_bias_of_a_walk_stays_what_was_asked_for(initialisation):
     model = new(initialisation, fusion="early", normaliser={"name": "monotonic", "bias": -3.0})
     assert model.attention is not None
     assert model.attention.normaliser.bias.item() == -3.0
+
+
+def test_learned_positions_begin_as_loud_as_sinusoids():
+    encoder = new("default", encoder={"name": "self_attention", "positions": "learned"}, encoder_size=44).encoder
+    learned = encoder.inputs.learned.weight
+    assert learned.std().item() == pytest.approx(math.sqrt(0.5), rel=5 / math.sqrt(2 * learned.numel()))

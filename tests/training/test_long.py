@@ -17,7 +17,7 @@ LEAN = {
     "local_p": {"model.scope": {"name": "local_p", "window": 1}},
     "heads": {"model.scope": {"name": "block", "width": 1, "neighbours": 0}, "model.heads": 2},
     "linear": {"model.score": "linear", "model.fusion": "late"},
-    "heads of linear": {"model.score": "linear", "model.heads": 2},
+    "heads of linear": {"model.score": {"name": "linear", "feature_map": "exp"}, "model.heads": 2},
 }
 
 

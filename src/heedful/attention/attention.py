@@ -16,7 +16,7 @@ from heedful.attention.reading import Reading, Whole, order_of, places_of, walk
 from heedful.attention.scopes import Global, Scope
 from heedful.attention.scores import Score
 from heedful.attention.segments import numbered
-from heedful.attention.weights import Factored, Weights, Windowed, join_weights, positive_sum
+from heedful.attention.weights import Factored, Weights, Windowed, featured, join_weights, positive_sum
 from heedful.errors import RecipeError, SizeError
 
 BLOCK = 1 << 22
@@ -133,8 +133,9 @@ class Attention(nn.Module):
         prepared = self.score.keys(compared)
         places = places_of(positions) if self._narrow() else None
         order = order_of(mask, positions) if self.sequential else None
-        sums = summed(prepared, values, mask) if self._factored() else None
-        memory = Memory(values, prepared, mask, positions, positions.amax(1), places, order, sums)
+        peaks = self.score.peaks(prepared, mask) if self._factored() else None
+        sums = summed(featured(prepared, peaks), values, mask) if self._factored() else None
+        memory = Memory(values, prepared, mask, positions, positions.amax(1), places, order, sums, peaks)
         return self.scope.cut(memory, numbered(segments, mask), compared) if self.scope.segmented else memory
 
     def begin(self, memory: Memory) -> Carry | None:
@@ -191,11 +192,11 @@ class Attention(nn.Module):
     def _answer(self, reading: Reading, query: Tensor, steps: Tensor, carry: Carry | None) -> Attended:
         memory = reading.memory
         if memory.sums is not None and self._factored():
-            features = self.score.features(reading.queries(query))  # phi(q_t)
+            features = self.score.features(reading.queries(query), memory.peaks)  # phi(q_t)
             with torch.autocast(features.device.type, enabled=False):
                 over, under = reading.sums(features).split([memory.values.shape[2], 1], dim=-1)
             context = (over / positive_sum(under)).to(memory.values.dtype)  # c_t
-            return Attended(context, Factored(features.to(query.dtype), memory.keys, memory.mask))
+            return Attended(context, Factored(features.to(query.dtype), memory.keys, memory.mask, memory.peaks))
         window: Window = _call(self.scope, query, memory, steps, carry=carry and carry[0])
         queries = reading.queries(query)
         if window.columns is not None and not self._narrow():

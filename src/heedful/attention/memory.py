@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from heedful.attention.weights import Weights, dense
+from heedful.attention.weights import Weights, dense, featured
 from heedful.errors import SizeError
 
 
@@ -23,21 +23,22 @@ class Memory(NamedTuple):
     places: Tensor | None = None
     # (B, S) int64, for parts that remember: the columns in the order of the sentence
     order: Tensor | None = None
-    sums: Tensor | None = None  # (B, K, V + 1), for scores that are factored: sum_j k_j [h_j; 1]^T
+    sums: Tensor | None = None  # (B, K, V + 1), for scores that are factored: sum_j phi(k_j) [h_j; 1]^T
+    peaks: Tensor | None = None  # (B, 1, K), for those whose keys are logarithms: max_j k_j
     segments: Segments | None = None  # for scopes with segments: see `Scope.cut`
     second: Memory | None = None  # of a second source, where two attentions ask: see `TwoAttentions`
 
     def with_values(self, values: Tensor) -> Memory:
         """Others (..., S, V'), to be answered with in the place of the source states; what is asked stays."""
-        sums = None if self.sums is None else summed(self.keys, values, self.mask)
+        sums = None if self.sums is None else summed(featured(self.keys, self.peaks), values, self.mask)
         return self._replace(values=values, sums=sums)
 
 
-def summed(keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
-    """sum_j k_j [h_j; 1]^T over the real positions, (B, K, V + 1); also under autocast of the type of the keys."""
+def summed(features: Tensor, values: Tensor, mask: Tensor) -> Tensor:
+    """sum_j phi(k_j) [h_j; 1]^T over the real positions, (B, K, V + 1); also under autocast of the features' type."""
     ones = torch.ones_like(values[..., :1])
-    with torch.autocast(keys.device.type, enabled=False):  # sums over a long source are too large for half precision
-        return (keys * mask.unsqueeze(-1)).mT @ torch.cat([values, ones], dim=-1).to(keys.dtype)
+    with torch.autocast(features.device.type, enabled=False):  # sums of a long source are too large for half precision
+        return (features * mask.unsqueeze(-1)).mT @ torch.cat([values, ones], dim=-1).to(features.dtype)
 
 
 class Segments(NamedTuple):

@@ -33,7 +33,7 @@ class Score(nn.Module, ABC):
     content_based = True  # a permutation of the source permutes the scores
     sequential = False  # looks at what was attended to before: `forward` has a last argument more, its carry
     multiplies = False  # by the query: where that is all zeros, all positions are rated the same
-    factored = False  # e_tj = log(features(q_t) . k_j), none of them negative
+    factored = False  # e_tj = log(phi(q_t) . phi(k_j)), none of them negative
 
     def __init__(self, query_size: int, value_size: int) -> None:
         super().__init__()
@@ -53,9 +53,14 @@ class Score(nn.Module, ABC):
         weight = self.query_weight()
         return query if weight is None else linear(query, weight)
 
-    def features(self, queries: Tensor) -> Tensor:
-        """Of a score that is `factored`: (B, T, K) from `queries`, at least in single precision, none negative."""
+    def features(self, queries: Tensor, peaks: Tensor | None) -> Tensor:
+        """Of a score that is `factored`: phi(q_t), (B, T, K), from `queries`, up to a factor for each query; at least
+        in single precision, none negative. Where keys are logarithms it is that of phi(k_j) over e^`peaks`."""
         raise NotImplementedError
+
+    def peaks(self, keys: Tensor, mask: Tensor) -> Tensor | None:
+        """Of a score that is `factored`, and whose keys are logarithms: the largest of each number, (B, 1, K)."""
+        return None
 
     def reach(self, memory: Memory) -> Tensor | None:
         """(B, S) bool: the positions that this score can rate; None = all."""

@@ -10,7 +10,17 @@ from torch import Tensor
 
 from heedful.tensors import dense, steps_of
 
-__all__ = ["Factored", "OfHeads", "SideBySide", "Weights", "Windowed", "dense", "join_weights", "positive_sum"]
+__all__ = [
+    "Factored",
+    "OfHeads",
+    "SideBySide",
+    "Weights",
+    "Windowed",
+    "dense",
+    "featured",
+    "join_weights",
+    "positive_sum",
+]
 
 
 class Windowed(NamedTuple):
@@ -63,16 +73,19 @@ class Factored(NamedTuple):
     queries: Tensor  # (B, T, K), of the type that weights are of
     keys: Tensor  # (B, S, K)
     mask: Tensor  # (B, S) bool
+    peaks: Tensor | None = None  # (B, 1, K), if keys are logarithms: see `featured`
 
     def dense(self) -> Tensor:
         """(B, T, S)."""
         with torch.autocast(self.keys.device.type, enabled=False):  # their sum may be too large for half precision
-            products = self.queries.to(self.keys.dtype) @ self.keys.mT * self.mask[:, None, :]
+            keys = featured(self.keys, self.peaks)
+            products = self.queries.to(keys.dtype) @ keys.mT * self.mask[:, None, :]
             return (products / positive_sum(products.sum(-1, keepdim=True))).to(self.queries.dtype)
 
     def at(self, row: Tensor, place: Tensor) -> Factored:
         """Of some sentences one step each, (N, 1, S)."""
-        return Factored(self.queries[row, place].unsqueeze(1), self.keys[row], self.mask[row])
+        peaks = None if self.peaks is None else self.peaks[row]
+        return Factored(self.queries[row, place].unsqueeze(1), self.keys[row], self.mask[row], peaks)
 
     def join(self, others: Sequence[Factored]) -> Factored:
         """These steps, then those of `others`."""
@@ -100,6 +113,11 @@ class OfHeads(NamedTuple):
 
 
 Weights = Tensor | Windowed | Factored | OfHeads | SideBySide
+
+
+def featured(keys: Tensor, peaks: Tensor | None) -> Tensor:
+    """phi(k_j): the keys (B, S, K) themselves; with peaks, the largest of each number, they are logarithms."""
+    return keys if peaks is None else (keys - peaks).clamp(max=0).exp()  # above 0 is padding alone
 
 
 def positive_sum(sums: Tensor) -> Tensor:

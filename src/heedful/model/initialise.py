@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 from torch import nn
 
 from heedful.attention import Additive, Monotonic
 from heedful.errors import RecipeError, nearest
+from heedful.model.blocks import Inputs
 from heedful.model.cells import GRU, LSTM, PaperGRU
 
 
 def default(model: nn.Module) -> None:
-    """Embeddings normal with deviation 0.1, recurrent matrices orthogonal per gate; PyTorch's own for the rest."""
+    """Embeddings normal with deviation 0.1, learned positions with 0.7; recurrent matrices orthogonal per gate;
+    PyTorch's own for the rest. Where places are added, words are multiplied by sqrt(E): quieter places would hardly be
+    heard."""
     for module in model.modules():
         if isinstance(module, nn.Embedding):
             _normal(module, 0.1)
+    for module in model.modules():
+        if isinstance(module, Inputs) and module.learned is not None:
+            _normal(module.learned, math.sqrt(0.5))  # as sinusoids have
     _orthogonal_recurrence(model)
 
 

@@ -24,6 +24,7 @@ def _score(parts: Mapping[str, Any], letters: Letters, q: str, h: str) -> tuple[
     """What stands for query, key and score, and where it is printed."""
     additive = f"{BAHDANAU}, appendix A.1.2" if letters is BAHDANAUS or parts["score"] == "additive" else ""
     luong = f"{LUONG}, section 3.1"
+    exponential = parts.get("feature_map") == "exp"
     products = {
         "general": ("", f"W_a {h}", f"{q} . W_a {h}", luong),
         "additive": (f"W_a {q}", f"U_a {h}", f"v_a . tanh(W_a {q} + U_a {h})", additive),
@@ -31,9 +32,9 @@ def _score(parts: Mapping[str, Any], letters: Letters, q: str, h: str) -> tuple[
         "location": (f"W_a {q}", "", f"row {letters.j} of W_a {q}", luong),
         "linear": (
             f"W_q {q}",
-            f"phi(W_k {h})",
-            f"log(phi(W_q {q}) . phi(W_k {h})), phi(x) = elu(x) + 1",
-            KATHAROPOULOS,
+            f"W_k {h}" if exponential else f"phi(W_k {h})",
+            f"log(phi(W_q {q}) . phi(W_k {h})), phi(x) = {'exp(x)' if exponential else 'elu(x) + 1'}",
+            f"{KATHAROPOULOS}; Zhang et al. 2024" if exponential else KATHAROPOULOS,
         ),
         "coverage": (
             f"W_a {q}",

@@ -57,7 +57,7 @@ def parts_of(model: Model) -> dict[str, Any]:
             "heads": attention.heads,
         }
         settings = [(attention.scope, name) for name in ("window", "width", "around", "slope", "neighbours", "stride")]
-        settings += [(attention.normaliser, name) for name in ("chunk", "soft")]
+        settings += [(attention.normaliser, name) for name in ("chunk", "soft")] + [(attention.score, "feature_map")]
         parts |= {name: getattr(part, name) for part, name in settings if hasattr(part, name)}
         if hasattr(attention.score, "weights"):
             parts["looks_at"] = attention.score.weights

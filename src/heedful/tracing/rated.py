@@ -52,6 +52,9 @@ def score_of(parts: Parts, s: Array, h: Array, values: Values, weights: Values) 
             "keys": np.array([U_a @ h_j + (0 if b_a is None else b_a) for h_j in h]),
             "scores": scores,
         }
+    if score == "linear" and parts.get("feature_map") == "exp":  # phi(x) = e^x
+        scores = np.array([np.logaddexp.reduce(values["query"] + key) for key in values["keys"]])
+        return {"query": weights["W_q"] @ s, "keys": h @ weights["W_k"].T, "scores": scores}
     if score == "linear":  # phi(x) = elu(x) + 1
         return {
             "query": weights["W_q"] @ s,
