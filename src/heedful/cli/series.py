@@ -66,7 +66,7 @@ def compare(
     """
     import heedful
     from heedful.cli.compare import SeriesProgress, comparison_text
-    from heedful.cli.show import write
+    from heedful.cli.show import say, write
 
     with SeriesProgress() as watcher:
         found = heedful.compare(
@@ -87,3 +87,4 @@ def compare(
             message=watcher.remark,
         )
     write(found.model_dump_json() if json else comparison_text(found))
+    say(f"All of it is in {out}; report.html is for your browser.")
