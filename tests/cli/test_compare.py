@@ -82,7 +82,7 @@ def test_from_pairs_to_a_table(cli, words, quick_costs, tmp_path):
     assert b"train tokens/s" in done.out
     assert "2 designs, seeds 1; 86 pairs to train on, 30 for development, 34 to decide" in done.err
     assert "early, seed 1: finished, 2 updates" in done.err
-    assert done.err.endswith(f"All of it is in {tmp_path / 'out'}.\n")
+    assert done.err.endswith(f"All of it is in {tmp_path / 'out'}; report.html is for your browser.\n")
     assert Comparison.load(tmp_path / "out/comparison.json").budget.seeds == (1,)
 
 

@@ -87,4 +87,4 @@ def compare(
             message=watcher.remark,
         )
     write(found.model_dump_json() if json else comparison_text(found))
-    say(f"All of it is in {out}.")
+    say(f"All of it is in {out}; report.html is for your browser.")
