@@ -39,8 +39,8 @@ CELLS = [
     _captions("plain", "one direction", ONE_WAY, 154),
     _captions("start-zero", "attention, start of zeros", {"model.start": "zero"}),
     _captions("start-mean", "attention, start at the mean", {"model.start": "learned_mean"}),
-    _captions("fixed", "no attention, learned start", FIXED, 140),
-    _captions("fixed-zero", "no attention, start of zeros", {**FIXED, "model.start": "zero"}, 140),
+    _captions("fixed", "no attention, learned start", FIXED, 132),
+    _captions("fixed-zero", "no attention, start of zeros", {**FIXED, "model.start": "zero"}, 132),
 ]
 
 

@@ -44,12 +44,12 @@ def _cell(name: str, title: str, milliseconds: int, settings: Mapping[str, Any])
 
 
 CELLS = [
-    _cell("base", "base", 99, {**FIXED, "data.reverse_source": False, "model.dropout": 0.0}),
-    _cell("reverse", "+ reverse", 99, {**FIXED, "model.dropout": 0.0}),
-    _cell("dropout", "+ dropout", 99, FIXED),
-    _cell("attention", "+ global attention (location)", 101, late("location", feeding=False)),
-    *(_cell(f"global-{score}", f"global ({score})", 155, late(score)) for score in SCORES),
-    *(_cell(f"{scope}-{score}", f"{scope} ({score})", 171, late(score, scope)) for scope, score in LOCAL),
+    _cell("base", "base", 54, {**FIXED, "data.reverse_source": False, "model.dropout": 0.0}),
+    _cell("reverse", "+ reverse", 54, {**FIXED, "model.dropout": 0.0}),
+    _cell("dropout", "+ dropout", 54, FIXED),
+    _cell("attention", "+ global attention (location)", 65, late("location", feeding=False)),
+    *(_cell(f"global-{score}", f"global ({score})", 102, late(score)) for score in SCORES),
+    *(_cell(f"{scope}-{score}", f"{scope} ({score})", 106, late(score, scope)) for scope, score in LOCAL),
 ]
 
 
@@ -151,7 +151,7 @@ CLAIMS = [
     ),
 ]
 
-STUDY = Study("luong_ladder", "Luong's ladder, scores and scopes", CELLS, (1, 2), tasks, judge, TABLES, CLAIMS)
+STUDY = Study("luong_ladder", "Luong's ladder, scores and scopes", CELLS, (1, 2, 3), tasks, judge, TABLES, CLAIMS)
 
 if __name__ == "__main__":
     main(STUDY)
