@@ -66,7 +66,7 @@ def check_batches(
     """Twenty texts of 1 to 29 letters, shuffled, in batches of each size, against all in one in their order."""
     chosen, n_best = asked(predictor, way)
     whole = chosen.predict(lines, n_best=n_best, batch_size=20, with_alignment=True)
-    assert len({tuple(texts_of(found)) for found in whole}) > 2
+    assert len({tuple(texts_of(found)) for found in whole}) > 1
     for size in sizes:
         order = random.Random(size).sample(range(20), 20)
         answers = chosen.predict([lines[n] for n in order], n_best=n_best, batch_size=size, with_alignment=True)

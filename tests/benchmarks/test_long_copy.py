@@ -30,7 +30,7 @@ def test_a_run_prints_a_row_for_each_part_and_seed(long_copy, monkeypatch, capsy
 
 @pytest.mark.slow
 def test_blocks_of_four_words_are_enough_to_copy_five_hundred(long_copy):
-    model, codec = long_copy.learned(long_copy.PARTS["block"], seed=5, updates=1000)
+    model, codec = long_copy.learned(long_copy.PARTS["block"], seed=5, updates=1000, length=500)
     pairs = long_copy.texts(long_copy.PARTS["block"], random.Random("test 5"), 100, 500)
     exact, error, place = long_copy.judged(model, codec, pairs)
     assert exact >= 90
