@@ -246,10 +246,11 @@ class Predictor:
             yield to_device(collate(members), device), members
 
 
-def check_count(name: str, value: Any) -> None:
-    """Refuse what is no whole number of at least 1, or more than any machine could hold."""
-    if not isinstance(value, int) or not 1 <= value <= WIDEST:
-        raise DataError(f"{name} must be a whole number of at least 1 and at most {WIDEST}, got {value!r}")
+def check_count(name: str, value: Any, *, most: int | None = WIDEST) -> None:
+    """Refuse what is no whole number of at least 1, or more than any machine could hold at once."""
+    if not isinstance(value, int) or value < 1 or (most is not None and value > most):
+        limit = "" if most is None else f" and at most {most}"
+        raise DataError(f"{name} must be a whole number of at least 1{limit}, got {value!r}")
 
 
 def asked_of(model: Answering, examples: Sequence[Example]) -> Asked:

@@ -263,6 +263,7 @@ def test_parallel_files_and_built_in_corpora(tmp_path):
     built_in = split_data(Given("copy", size=11), data, tmp_path / "copy")
     assert (built_in.dev, built_in.test) == ("copy:dev", "copy:test")
     assert (built_in.size("train"), built_in.size("test")) == (11, 500)
+    assert split_data(Given("copy", size=12_345), data, tmp_path / "many").size("train") == 12_345
     whole = split_data(Given("copy"), data, tmp_path / "none")
     assert (whole.train, whole.dev, whole.test) == ("copy", "copy:dev", "copy:test")
     assert not (tmp_path / "none").exists()

@@ -68,7 +68,7 @@ def diagnose(
         DataError: pairs, links or tags cannot be read, or do not fit together.
         RecipeError: there is no such temperature, or nothing of that name to sweep.
     """
-    check_count("size", 1 if size is None else size)
+    check_count("size", 1 if size is None else size, most=None)
     if not isinstance(sweep, str | None):
         raise DataError(f"sweep: expected a text such as 'attention_temperature=0.5,1,2', got {excerpt(sweep)}")
     temperatures = temperatures_of(sweep)

@@ -69,7 +69,7 @@ def split_data(given: Given, data: DataRecipe, out: Path) -> Split:
     if built_in is not None:
         dev, test = dev or f"{built_in[0]}:dev", test or f"{built_in[0]}:test"
     if given.size is not None:
-        check_count("size", given.size)
+        check_count("size", given.size, most=None)
     if given.size is None and dev is not None and test is not None:
         found = {"train": given.pairs, "dev": dev, "test": test}
         held = {name: read(place, data) for name, place in found.items()}
