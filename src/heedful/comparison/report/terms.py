@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeVar
 
 from heedful.comparison.recommend import NAMES as METRIC_NAMES
 from heedful.comparison.recommend import listed
-from heedful.comparison.report.figures import figure, known
+from heedful.comparison.report.figures import known
 from heedful.comparison.results import Comparison, Difference, Interval
 from heedful.comparison.values import HIGHER_IS_BETTER, Answers, Design, Metric, Run
 
@@ -59,7 +59,7 @@ def title(comparison: Comparison) -> str:
 def question(comparison: Comparison) -> str:
     """What the comparison asks."""
     data, budget = comparison.data, comparison.budget
-    each = plural(budget.updates, "update") if budget.updates is not None else f"{figure(budget.minutes, 1)} minutes"
+    each = plural(budget.updates, "update") if budget.updates is not None else f"{budget.minutes:g} minutes"
     designs = (
         f"Which of these {len(comparison.designs)} designs is best"
         if comparison.designs[1:]
