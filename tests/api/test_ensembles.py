@@ -187,7 +187,7 @@ def test_batches_and_forced_scores(name, average):
     ways = [{"beam": 1}, {"n_best": 5}, *WAYS.values()]
     for way in ways[1:3]:
         check_batches(predictor, way, sizes=(7,))
-    assert sum(check_forced(predictor, way) for way in ways[:4]) > 50
+    assert sum(check_forced(predictor, way) for way in ways) > 100
 
 
 def test_a_member_without_attention_changes_no_weights():
