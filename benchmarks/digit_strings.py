@@ -22,7 +22,7 @@ from pathlib import Path
 
 import heedful
 from heedful.alignment.places import found_inside
-from heedful.cli.show import TrainingProgress, scores_table
+from heedful.cli.show import TrainingProgress, scores_table, watched
 
 PARTS = {"train": (range(5, 45), 5000), "dev": (range(45, 50), 300), "test": (range(5), 600)}  # indices, strings
 MARGIN = 0.1  # seconds
@@ -36,7 +36,7 @@ def main() -> None:
     run = options.work / "run"
     resume = (run / "checkpoint.safetensors").is_file()
     settings = dict(setting.split("=", 1) for setting in options.set) | {"train.minutes": options.minutes}
-    with TrainingProgress() as reporter:
+    with watched(TrainingProgress) as reporter:
         heedful.train(
             options.work / "train.tsv",
             dev=options.work / "dev.tsv",

@@ -81,9 +81,9 @@ def train(
 ) -> None:
     """Train a model on pairs of sequences."""
     import heedful
-    from heedful.cli.show import TrainingProgress, trained
+    from heedful.cli.show import TrainingProgress, trained, watched
 
-    with TrainingProgress() as reporter:
+    with watched(TrainingProgress) as reporter:
         folder = heedful.train(
             pairs,
             out=out,

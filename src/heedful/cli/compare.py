@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from heedful.cli.show import bar
+from heedful.cli.show import above
 
 if TYPE_CHECKING:
     from heedful.comparison import Breakdown, Comparison, Difference, Interval
@@ -19,19 +19,12 @@ _WIDTH = 100
 class SeriesProgress:
     """A watcher for people: a bar for each training that runs, a line for each that ended."""
 
-    def __init__(self) -> None:
-        self._bar = bar("{task.percentage:>3.0f}%", "{task.fields[state]}")
+    def __init__(self, screen: Any) -> None:
+        self._bar = screen
         self._tasks: dict[tuple[str, int], int] = {}
 
-    def __enter__(self) -> SeriesProgress:
-        self._bar.start()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._bar.stop()
-
     def remark(self, text: str) -> None:
-        self._bar.console.print(text, markup=False, emoji=False, soft_wrap=True)
+        above(self._bar, text)
 
     def began(self, trial: Trial, *, resumed: bool) -> None:
         self._tasks[trial.name, trial.seed] = self._bar.add_task(str(trial), total=1.0, state="")

@@ -17,10 +17,10 @@ WORDS = ("attention", "alignment", "knowledge", "psychology", "heedful")
 def run_demo(out: str, *, minutes: float) -> None:
     """Train on the built-in CMU dictionary, evaluate on words that were never seen, show and draw predictions."""
     import heedful
-    from heedful.cli.show import Counter, TrainingProgress, scores_table
+    from heedful.cli.show import Counter, TrainingProgress, scores_table, watched
 
     print(f"Learning English spelling -> sound from the CMU dictionary, {minutes:g} minutes.", file=sys.stderr)
-    with TrainingProgress() as reporter:
+    with watched(TrainingProgress) as reporter:
         folder = heedful.train(
             "cmudict",
             out=out,

@@ -15,11 +15,11 @@ DRAWN = 6
 def run_image_demo(out: str, *, minutes: float) -> None:
     """Train on strips of handwritten digits, judge on digits that were never seen, and draw where the model looks."""
     import heedful
-    from heedful.cli.show import Counter, TrainingProgress, scores_table, write
+    from heedful.cli.show import Counter, TrainingProgress, scores_table, watched, write
     from heedful.data.digits import strips
 
     print(f"Learning to read strips of handwritten digits, {minutes:g} minutes.", file=sys.stderr)
-    with TrainingProgress() as reporter:
+    with watched(TrainingProgress) as reporter:
         settings = {"train.minutes": minutes}
         folder = heedful.train(
             "digits", dev="digits:dev", out=out, recipe="image", set=settings, overwrite=True, reporter=reporter

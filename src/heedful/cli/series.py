@@ -66,9 +66,9 @@ def compare(
     """
     import heedful
     from heedful.cli.compare import SeriesProgress, comparison_text
-    from heedful.cli.show import say, write
+    from heedful.cli.show import say, watched, write
 
-    with SeriesProgress() as watcher:
+    with watched(SeriesProgress) as watcher:
         found = heedful.compare(
             pairs,
             out=out,

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 if TYPE_CHECKING:
     from heedful.evaluation import Scores
@@ -26,6 +28,21 @@ def bar(*columns: str, shown: bool = True) -> Any:
         transient=True,
         disable=not (shown and console.is_terminal),
     )
+
+
+Watcher = TypeVar("Watcher")
+
+
+@contextmanager
+def watched(kind: Callable[[Any], Watcher]) -> Iterator[Watcher]:
+    """What reports on trainings, made with the bar that it moves, while that is on the screen."""
+    with bar("{task.percentage:>3.0f}%", "{task.fields[state]}") as screen:
+        yield kind(screen)
+
+
+def above(screen: Any, text: str) -> None:
+    """A line that stays, above what moves."""
+    screen.console.print(text, markup=False, emoji=False, soft_wrap=True)
 
 
 class Counter:
@@ -49,20 +66,12 @@ class Counter:
 class TrainingProgress:
     """A reporter for people: a bar while training runs, a line for each validation."""
 
-    def __init__(self) -> None:
-        self._bar = bar("{task.percentage:>3.0f}%", "{task.fields[state]}")
-        self._task = self._bar.add_task("starting", total=1.0, state="")
-        self._seconds = 0.0
-
-    def __enter__(self) -> TrainingProgress:
-        self._bar.start()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._bar.stop()
+    def __init__(self, screen: Any) -> None:
+        self._bar = screen
+        self._task = screen.add_task("starting", total=1.0, state="")
 
     def message(self, text: str) -> None:
-        self._bar.console.print(text, markup=False, emoji=False, soft_wrap=True)
+        above(self._bar, text)
 
     def update(self, update: Update) -> None:
         self._bar.update(

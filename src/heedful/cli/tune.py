@@ -55,10 +55,10 @@ def tune(
 ) -> None:
     """Search a recipe's ranges for what does best on development pairs. The same command goes on after Ctrl-C."""
     import heedful
-    from heedful.cli.show import write
+    from heedful.cli.show import watched, write
     from heedful.cli.tuned import TuneProgress, tuned_text
 
-    with TuneProgress() as reporter:
+    with watched(TuneProgress) as reporter:
         found = heedful.tune(
             pairs,
             out=out,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from heedful.cli.show import bar
+from heedful.cli.show import above
 
 if TYPE_CHECKING:
     from heedful.training import Update
@@ -17,20 +17,13 @@ _STATES = {"complete": "", "pruned": "stopped early", "failed": "failed"}
 class TuneProgress:
     """A reporter for people: a bar while a trial is trained, a row of a table when it ended."""
 
-    def __init__(self) -> None:
-        self._bar = bar("{task.percentage:>3.0f}%", "{task.fields[state]}")
-        self._task = self._bar.add_task("starting", total=1.0, state="")
+    def __init__(self, screen: Any) -> None:
+        self._bar = screen
+        self._task = screen.add_task("starting", total=1.0, state="")
         self._headed = False
 
-    def __enter__(self) -> TuneProgress:
-        self._bar.start()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._bar.stop()
-
     def message(self, text: str) -> None:
-        self._bar.console.print(text, markup=False, emoji=False, soft_wrap=True)
+        above(self._bar, text)
 
     def begun(self, number: int, values: dict[str, Any]) -> None:
         self._bar.update(self._task, completed=0.0, description=f"trial {number}", state="")
