@@ -9,10 +9,8 @@ words whose largest weight lies where it has to, and minutes of training.
 Models of GRUs learn from texts of 20 to 100 words, and answer unseen ones of 500: a place is found by the words before
 it, so nothing that is learned depends on the length. The others are small Transformers, whose states know their places;
 their texts grow while they learn, to the length that is asked for or beyond it. `linear` has learned places, and five
-numbers for each (see `Kernel`).
-
-`linear_apart` has another task, and a start that is made by hand: no word comes twice (500 of 600), and places are told
-apart by random features: W_q = W_k, ten times as large as usual, and embeddings a quarter.
+numbers for each (see `Kernel`). `linear_places` has one number for each, and a start that is made by hand: number d of
+a query and of a key is its product with place d, so that a place is found before anything is learned, if not sharply.
 """
 
 from __future__ import annotations
@@ -36,6 +34,7 @@ SHORTEST, LONGEST = 20, 100
 TOKENS = 2400  # a batch
 UPDATES = 2500
 TESTED = 100
+WORDS = [f"w{number}" for number in range(50)]
 TOGETHER = 20  # texts of the test in a batch
 
 
@@ -44,16 +43,15 @@ class Part(NamedTuple):
 
     options: dict[str, Any]
     size: int = 64
-    words: int = 50
-    repeated: bool = True  # a word may come twice in a text
     growing: float = 0.0  # up to which length texts grow, over the one that is asked for; 0: they do not
     rate: float = 0.01
-    far_apart: bool = False  # see above
+    numbers: int = 0  # of the score linear, for each place
+    by_hand: bool = False  # see above
 
 
 def _places(positions: str, *, embedding_size: int) -> dict[str, Any]:
     """A Transformer."""
-    layers = {"positions": positions, "feed_forward_size": 128}
+    layers = {"positions": positions, "max_positions": 2000, "feed_forward_size": 128}
     return {
         "encoder": {"name": "self_attention", **layers},
         "fusion": {"name": "transformer", **layers},
@@ -63,30 +61,24 @@ def _places(positions: str, *, embedding_size: int) -> dict[str, Any]:
 
 
 _STRIDES = {"scope": {"name": "strided", "width": 3, "stride": 32}}
-_APART = {
-    "score": {"name": "linear", "attention_size": 512},
-    "encoder": "self_attention",
-    "fusion": "transformer",
-    "readout": "state",
-    "embedding_size": 128,
-}
+_LEARNED = _places("learned", embedding_size=128)
 PARTS = {
     "global": Part({}),
     "window": Part({"scope": {"name": "window", "width": 3}}),
     "block": Part({"scope": {"name": "block", "width": 4}}),
     "strided": Part(_STRIDES),
     "strided_places": Part({**_STRIDES, **_places("sinusoidal", embedding_size=32)}, growing=1.0, rate=0.003),
-    "linear": Part(_places("learned", embedding_size=128), size=128, growing=1.2, rate=0.003),
-    "linear_apart": Part(_APART, size=128, words=600, repeated=False, growing=1.0, rate=0.003, far_apart=True),
+    "linear": Part(_LEARNED, size=128, growing=1.2, rate=0.003, numbers=5),
+    "linear_places": Part(_LEARNED, size=128, growing=1.0, rate=0.003, numbers=1, by_hand=True),
 }
 
 
 def part_of(name: str, length: int) -> Part:
     """As it is for texts of this length."""
     part = PARTS[name]
-    if name != "linear":
+    if not part.numbers:
         return part
-    score = {"name": "linear", "attention_size": 5 * length, "feature_map": "exp"}
+    score = {"name": "linear", "attention_size": part.numbers * (length + 2), "feature_map": "exp"}
     return part._replace(options={**part.options, "score": score})
 
 
@@ -101,7 +93,7 @@ def main() -> None:
             start = time.perf_counter()
             model, codec = learned(part, seed=seed, updates=options.updates, length=options.length)
             minutes = (time.perf_counter() - start) / 60
-            tested = texts(part, random.Random(f"test {seed}"), TESTED, options.length)
+            tested = texts(random.Random(f"test {seed}"), TESTED, options.length)
             exact, error, place = judged(model, codec, tested)
             figures = f"{exact:.0f} % | {error:.3f} % | {place:.2f} %"
             print(f"| {name} | {seed} | {figures} | {minutes:.1f} |", flush=True)
@@ -116,18 +108,13 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def words_of(part: Part) -> list[str]:
-    return [f"w{number}" for number in range(part.words)]
-
-
-def texts(part: Part, rng: random.Random, count: int, length: int) -> list[Pair]:
-    draw = rng.choices if part.repeated else rng.sample
-    drawn = [" ".join(draw(words_of(part), k=length)) for _ in range(count)]
+def texts(rng: random.Random, count: int, length: int) -> list[Pair]:
+    drawn = [" ".join(rng.choices(WORDS, k=length)) for _ in range(count)]
     return [Pair(text, text, (), line) for line, text in enumerate(drawn, start=1)]
 
 
 def learned(part: Part, *, seed: int, updates: int, length: int) -> tuple[Model, Codec]:
-    whitespace, words = ("whitespace", {}), " ".join(words_of(part))
+    whitespace, words = ("whitespace", {}), " ".join(WORDS)
     codec = Codec.build([Pair(words, words, (), 1)], source_tokens=whitespace, target_tokens=whitespace)
     torch.manual_seed(seed)
     rng = random.Random(f"train {seed}")
@@ -138,13 +125,13 @@ def learned(part: Part, *, seed: int, updates: int, length: int) -> tuple[Model,
         encoder_size=part.size,
         decoder_size=part.size,
     )
-    if part.far_apart:
-        tell_apart(model)
+    if part.by_hand:
+        find_places(model)
     optimiser = torch.optim.Adam(model.parameters())
     for update in range(updates):
         words, rate = next_of(part, rng, update / updates, length)
         optimiser.param_groups[0]["lr"] = part.rate * rate
-        loss = model(_batch(codec, texts(part, rng, TOKENS // words, words)))
+        loss = model(_batch(codec, texts(rng, TOKENS // words, words)))
         optimiser.zero_grad()
         (loss.total / loss.tokens).backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -160,14 +147,15 @@ def next_of(part: Part, rng: random.Random, share: float, length: int) -> tuple[
     return rng.randint(longest // 2, longest), min(1.0, 20 * share, 1.6 * (1 - share))
 
 
-def tell_apart(model: Model) -> None:
-    """Random features by which places differ from the start."""
-    score: Any = model.attention and model.attention.core.score
-    with torch.no_grad():
-        score.query_projection.weight.mul_(10.0)
-        score.key_projection.weight.copy_(score.query_projection.weight)
-        for embedding in (model.encoder.embedding, model.decoder.embedding):
-            embedding.weight.mul_(0.25)  # pyright: ignore
+def find_places(model: Any) -> None:
+    """Make number d of queries and of keys a product with place d of their side."""
+    score = model.attention.core.score
+    for projection, inputs in (
+        (score.query_projection, model.decoder.fusion.inputs),
+        (score.key_projection, model.encoder.inputs),
+    ):
+        places = inputs.learned.weight.detach()[: len(projection.weight)]
+        projection.weight.detach().copy_(places / places.norm(dim=1, keepdim=True))
 
 
 def _batch(codec: Codec, pairs: list[Pair]) -> Batch:
