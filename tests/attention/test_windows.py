@@ -153,6 +153,15 @@ def test_rows_twice_differentiated_are_refused():
         torch.autograd.grad(rows.square().sum(), table, create_graph=True)
 
 
+def test_rows_of_a_call_before_cannot_be_differentiated_unnoticed():
+    """The next call writes where they are."""
+    table, weight = normal(B, S, 3).requires_grad_(), normal(3).requires_grad_()
+    rows = Rows(table)
+    products = [rows(torch.randint(S, (B, T, 2))).rows[0] * weight for _ in range(2)]
+    with pytest.raises(RuntimeError, match="modified"):
+        (products[0] + products[1]).sum().backward()
+
+
 def test_rows_are_not_kept_for_the_backward_pass():
     tables = [nn.Parameter(normal(2, 5, size)) for size in (3, 2)]
     taken = Rows(*tables)(torch.tensor([[[0, 1]], [[4, 3]]]))

@@ -23,7 +23,12 @@ def test_a_run_prints_a_row_for_each_part_and_seed(long_copy, monkeypatch, capsy
     long_copy.main()
     header, _, *rows = capsys.readouterr().out.splitlines()
     found = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
-    assert [row[:2] for row in found] == [["block", "2"], ["block", "3"], ["linear_places", "2"], ["linear_places", "3"]]
+    assert [row[:2] for row in found] == [
+        ["block", "2"],
+        ["block", "3"],
+        ["linear_places", "2"],
+        ["linear_places", "3"],
+    ]
     assert {row.count("|") for row in rows} == {header.count("|")}
     assert {row[2] for row in found} == {"0 %"}  # of what one update has learned
 

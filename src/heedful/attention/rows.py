@@ -33,19 +33,28 @@ class Rows:
     def __init__(self, *tables: Tensor) -> None:
         self._size = tables[0].shape[1]
         self._flats = [table.flatten(0, 1) for table in tables]
+        self._rooms = [flat[:0] for flat in self._flats]
         self._anchor, self._sums = None, {}
         if any(table.requires_grad for table in tables) and torch.is_grad_enabled() and not plain_only():
             self._anchor: Tensor | None = _Anchor.apply(self._sums, *self._flats)  # pyright: ignore
             self._flats = [flat.detach() for flat in self._flats]
 
     def __call__(self, columns: Tensor) -> Taken:
-        """columns (B, T, W) int64 -> the rows there, of each table."""
+        """columns (B, T, W) int64 -> the rows there, of each table, until the next call.
+
+        They are written where those of the call before were: of what is large and comes and goes beside small things
+        that stay, the heap keeps too much (5 GB for 10,000 windows of 120 positions, of which 0.5 were in use).
+        """
         offsets = torch.arange(len(columns), device=columns.device) * self._size
         index = (columns + offsets[:, None, None]).flatten()
+        count = len(index)
+        if len(self._rooms[0]) < count:
+            self._rooms = [flat.new_empty(count, flat.shape[1]) for flat in self._flats]
+        rooms = [room[:count] for room in self._rooms]
         if self._anchor is None:
-            rows = [flat.index_select(0, index) for flat in self._flats]
+            rows = _taken(self._flats, index, rooms)
         else:
-            rows = _Take.apply(self._sums, self._anchor, index, *self._flats)  # pyright: ignore
+            rows = _Take.apply(self._sums, self._anchor, index, rooms, *self._flats)  # pyright: ignore
         return Taken(self._flats, index, rows, columns.shape[2])
 
 
@@ -81,6 +90,11 @@ def _unpacked(packed: Any) -> Tensor:
     return flat.index_select(0, index).as_strided(*view)
 
 
+def _taken(flats: Sequence[Tensor], index: Tensor, rooms: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """Rows (M, N) of tables (B * S, N), written into `rooms`."""
+    return tuple(torch.index_select(flat, 0, index, out=room) for flat, room in zip(flats, rooms, strict=True))
+
+
 class _Anchor(torch.autograd.Function):
     """Of no content: what the takes of some tables hang on."""
 
@@ -99,11 +113,13 @@ class _Take(torch.autograd.Function):
     """Rows (M, N) of tables (B * S, N)."""
 
     @staticmethod
-    def forward(ctx: Any, sums: _Sums, anchor: Tensor, index: Tensor, *flats: Tensor) -> tuple[Tensor, ...]:
+    def forward(
+        ctx: Any, sums: _Sums, anchor: Tensor, index: Tensor, rooms: Sequence[Tensor], *flats: Tensor
+    ) -> tuple[Tensor, ...]:
         ctx.sums, ctx.shapes = sums, [flat.shape for flat in flats]
         ctx.save_for_backward(index)
         ctx.set_materialize_grads(False)
-        return tuple(flat.index_select(0, index) for flat in flats)
+        return _taken(flats, index, rooms)
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor | None) -> tuple[None, ...]:  # pyright: ignore
@@ -116,4 +132,4 @@ class _Take(torch.autograd.Function):
                 if sums[place] is None:
                     sums[place] = grad.new_zeros(shape)
                 sums[place].index_add_(0, index, grad)
-        return (None,) * (3 + len(grads))
+        return (None,) * (4 + len(grads))

@@ -18,6 +18,7 @@ from heedful.errors import RecipeError
 from heedful.search.hypothesis import Hypothesis, StepFunction, keep, reorder
 from heedful.search.ranking import Ranking
 from heedful.search.readback import Ends, Record, read_back
+from heedful.search.records import add
 from heedful.search.rules import Rules
 from heedful.tensors import Sparse, dense, precise
 
@@ -146,7 +147,7 @@ class _Run:
         row = torch.full((self.count,), -1, device=totals.device)
         row[before.origin] = torch.arange(before.origin.numel(), device=totals.device)
         chosen = logs.flatten(1).gather(1, parents * logs.shape[-1] + tokens)
-        self.records.append(Record(row, parents, tokens, chosen, weights if self.with_weights else None))
+        add(self.records, Record(row, parents, tokens, chosen, weights if self.with_weights else None))
         return parents
 
     def _choose(self, values: Tensor, symbols: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -167,6 +168,8 @@ class _Run:
     def _leave(self, leaving: Tensor, finished: Tensor | None, time: int) -> None:
         """Hypotheses (rows, K) whose last symbol was that of step `time`; those that finished, by default none."""
         rows, places = leaving.nonzero().unbind(1)
+        if not rows.numel():
+            return
         beam, totals = self.beam, self.beam.totals[rows, places]
         coverage = None if beam.coverage is None else beam.coverage[rows, places]
         words = None if beam.words is None else beam.words[rows]

@@ -12,6 +12,7 @@ from heedful.data.vocabulary import Vocabulary
 from heedful.errors import RecipeError
 from heedful.search.hypothesis import Hypothesis, StepFunction, keep, reorder
 from heedful.search.ranking import Ranking
+from heedful.search.records import add
 from heedful.search.rules import Rules
 from heedful.tensors import Sparse, dense, precise
 
@@ -210,7 +211,7 @@ def _advance(
     tokens = choose(allowed, walk.origin, time)
     values = allowed.gather(-1, tokens.unsqueeze(-1)).squeeze(-1)
     written = walk.open & (values != -torch.inf)  # where no symbol is allowed, the hypothesis is cut before this step
-    records.append(_Record(walk.origin, written, tokens, values, weights))
+    add(records, _Record(walk.origin, written, tokens, values, weights))
     return walk._replace(
         tokens=tokens,
         open=written & (tokens != Vocabulary.END) & (walk.rules.max_lengths > time + 1)[:, None],
