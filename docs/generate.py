@@ -150,6 +150,7 @@ MEANINGS: dict[str, str] = {
     "data.max_length": "training pairs with more tokens on either side are left out, and counted",
     "data.dev_share": "share of the distinct sources that is held out where no development file is given",
     "train.epochs": "budget: passes over the training data",
+    "train.least_updates": "with `epochs`: where data are few, more passes, to at least so many updates",
     "train.updates": "budget: updates of the weights",
     "train.minutes": "budget: minutes, over all sittings, validation included",
     "train.batch_tokens": "most source and target positions in a batch, padding counted",

@@ -63,6 +63,15 @@ def test_the_tightest_budget_counts():
     assert share_used(recipe(epochs=2), **spent) == 1.0
 
 
+def test_epochs_last_for_the_updates_that_there_are_to_be_at_least():
+    spent = {"epochs": 3.0, "updates": 40, "seconds": 90.0}
+    assert share_used(recipe(epochs=2, least_updates=160), **spent) == 0.25
+    assert share_used(recipe(epochs=6, least_updates=50), **spent) == 0.5
+    assert share_used(recipe(epochs=2, least_updates=40), **spent) == 1.0
+    assert share_used(recipe(epochs=2, least_updates=160, minutes=3), **spent) == 0.5
+    assert share_used(recipe(epochs="none", updates=50, least_updates=4000), **spent) == 0.8
+
+
 @given(
     st.sampled_from(["constant", "linear", "cosine", "halving"]),
     st.floats(0, 1),

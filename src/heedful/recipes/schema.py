@@ -137,6 +137,7 @@ class TrainRecipe(_Table):
     """How the model is trained; the first budget to be used up ends it."""
 
     epochs: Annotated[PositiveFloat | None, NoneIsAWord] = None
+    least_updates: Annotated[int, Field(ge=0, lt=2**63)] = 0
     updates: Annotated[PositiveInt | None, NoneIsAWord] = None
     minutes: Annotated[PositiveFloat | None, NoneIsAWord] = None
     batch_tokens: PositiveInt = 2000

@@ -8,16 +8,21 @@ from heedful.recipes import TrainRecipe
 
 
 def share_used(recipe: TrainRecipe, *, epochs: float, updates: int, seconds: float) -> float:
-    """How much of the budget is used up, 0 to 1: that of the tightest of the limits that are set."""
+    """How much of the budget is used up, 0 to 1: that of the tightest of the limits that are set.
+
+    Epochs are used up with the updates that there are to be at least, where these take longer.
+    """
     shares = [
         used / limit
         for used, limit in (
-            (epochs, recipe.epochs),
             (updates, recipe.updates),
             (seconds / 60, recipe.minutes),
         )
         if limit is not None
     ]
+    if recipe.epochs is not None:
+        enough = updates / recipe.least_updates if recipe.least_updates else 1.0
+        shares.append(min(epochs / recipe.epochs, enough))
     return min(1.0, max(shares))
 
 

@@ -26,7 +26,7 @@ _BUDGET = "it is the budget of a trial, which updates or trial_minutes gives"
 _MEASURE = "errors that are measured in two ways cannot be compared; a setting (set) fixes it"
 _NOTHING = "it changes nothing that is learned"
 _NEVER = {
-    **dict.fromkeys(("train.epochs", "train.updates", "train.minutes"), _BUDGET),
+    **dict.fromkeys(("train.epochs", "train.least_updates", "train.updates", "train.minutes"), _BUDGET),
     **dict.fromkeys(
         (
             *("train.metric", "train.validation_size", "train.validate_every", "data.dev_share", "data.bad_lines"),
