@@ -31,6 +31,8 @@ from heedful.predictor import Predictor
 from heedful.recipes import PredictRecipe
 
 SHORTEST, LONGEST = 20, 100
+PLACES = 2000  # that are learned
+MOST = PLACES * 4 // 5  # texts grow beyond it, and have an end symbol
 TOKENS = 2400  # a batch
 UPDATES = 2500
 TESTED = 100
@@ -51,7 +53,7 @@ class Part(NamedTuple):
 
 def _places(positions: str, *, embedding_size: int) -> dict[str, Any]:
     """A Transformer."""
-    layers = {"positions": positions, "max_positions": 2000, "feed_forward_size": 128}
+    layers = {"positions": positions, "max_positions": PLACES, "feed_forward_size": 128}
     return {
         "encoder": {"name": "self_attention", **layers},
         "fusion": {"name": "transformer", **layers},
@@ -105,7 +107,10 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--seeds", type=int, nargs="+", default=[5], metavar="N")
     parser.add_argument("--length", type=int, default=500, metavar="S")
     parser.add_argument("--updates", type=int, default=UPDATES, metavar="U")
-    return parser.parse_args()
+    options = parser.parse_args()
+    if not SHORTEST <= options.length <= MOST:
+        parser.error(f"--length must be from {SHORTEST} to {MOST}, got {options.length}")
+    return options
 
 
 def texts(rng: random.Random, count: int, length: int) -> list[Pair]:

@@ -5,6 +5,7 @@ import sys
 import pytest
 import torch
 from torch import nn
+from torch.utils.checkpoint import checkpoint
 
 from heedful.attention import Block, LocalM, LocalP, Scope, Strided, Truncated, Windowed, dense, scopes
 from heedful.attention.interventions import Observed, Uniform
@@ -153,13 +154,53 @@ def test_rows_twice_differentiated_are_refused():
         torch.autograd.grad(rows.square().sum(), table, create_graph=True)
 
 
-def test_rows_of_a_call_before_cannot_be_differentiated_unnoticed():
-    """The next call writes where they are."""
-    table, weight = normal(B, S, 3).requires_grad_(), normal(3).requires_grad_()
+def test_rows_are_written_over_when_nobody_has_them():
+    table, columns = normal(B, S, 3), torch.randint(S, (B, T, 2))
+    rows, seen = Rows(table.requires_grad_()), set()
+    for _ in range(5):
+        taken = rows(columns)
+        seen.add(taken.rows[0].untyped_storage().data_ptr())
+        del taken
+    assert len(seen) == 1
+    kept = [rows(columns + 0).rows[0] for _ in range(3)]
+    assert len({each.untyped_storage().data_ptr() for each in kept}) == 3
+
+
+@pytest.mark.parametrize("needed", [True, False])
+def test_rows_that_somebody_has_stay(needed):
+    """Kept for a backward pass, in a view, or by whoever computes with them once more in it."""
+    table, weight = normal(B, S, 3).requires_grad_(needed), normal(3).requires_grad_()
+    windows = [torch.randint(S, (B, T, 2)) for _ in range(4)]
     rows = Rows(table)
-    products = [rows(torch.randint(S, (B, T, 2))).rows[0] * weight for _ in range(2)]
-    with pytest.raises(RuntimeError, match="modified"):
-        (products[0] + products[1]).sum().backward()
+    ways = [
+        lambda part: (part * weight).sum(),
+        lambda part: checkpoint(lambda factor: (part * factor).sum(), weight, use_reentrant=False),
+        lambda part: (part.mT[:, :1] * weight[0]).sum(),
+        lambda part: (part * weight).square().sum(),
+    ]
+    found = sum(way(rows(window).rows[0]) for way, window in zip(ways, windows, strict=True))
+    flat = table.flatten(0, 1)
+    plain = [flat[(window + torch.arange(B)[:, None, None] * S).flatten()].view(B * T, 2, 3) for window in windows]
+    expected = sum(way(part) for way, part in zip(ways, plain, strict=True))
+    leaves = [weight, *([table] if needed else [])]
+    for one, other in zip(torch.autograd.grad(found, leaves), torch.autograd.grad(expected, leaves), strict=True):
+        torch.testing.assert_close(one, other, rtol=0, atol=EXACT)
+
+
+@pytest.mark.parametrize("needed", [True, False])
+def test_rows_are_taken_with_gradients_and_without(needed):
+    table, columns = normal(B, S, 3).requires_grad_(needed), torch.randint(S, (B, T, 2))
+    expected = Rows(table)(columns).rows[0]
+    for made in (torch.enable_grad, torch.no_grad, torch.inference_mode):
+        with made():
+            rows = Rows(table)
+        for mode in (torch.no_grad, torch.inference_mode, torch.enable_grad, torch.no_grad, torch.inference_mode):
+            if made is torch.inference_mode and mode is torch.enable_grad:
+                continue  # its tensors cannot be differentiated
+            with mode():
+                assert rows(columns).rows[0].equal(expected)
+        if needed and made is torch.enable_grad:
+            torch.autograd.grad(rows(columns).rows[0].sum(), table)
 
 
 def test_rows_are_not_kept_for_the_backward_pass():

@@ -40,22 +40,28 @@ class Rows:
             self._flats = [flat.detach() for flat in self._flats]
 
     def __call__(self, columns: Tensor) -> Taken:
-        """columns (B, T, W) int64 -> the rows there, of each table, until the next call.
+        """columns (B, T, W) int64 -> the rows there, of each table.
 
-        They are written where those of the call before were: of what is large and comes and goes beside small things
-        that stay, the heap keeps too much (5 GB for 10,000 windows of 120 positions, of which 0.5 were in use).
+        They are written where those of the call before were, if nobody has these any more: of what is large and comes
+        and goes beside small things that stay, the heap keeps too much (5 GB for 10,000 windows of 120 positions, of
+        which 0.5 were in use).
         """
         offsets = torch.arange(len(columns), device=columns.device) * self._size
         index = (columns + offsets[:, None, None]).flatten()
-        count = len(index)
-        if len(self._rooms[0]) < count:
-            self._rooms = [flat.new_empty(count, flat.shape[1]) for flat in self._flats]
-        rooms = [room[:count] for room in self._rooms]
-        if self._anchor is None:
-            rows = _taken(self._flats, index, rooms)
+        if self._anchor is not None:
+            rows = _Take.apply(self._sums, self._anchor, index, self._make_room(index), *self._flats)  # pyright: ignore
+        elif torch.is_grad_enabled():  # the queries may need gradients, or a table that was given where none did
+            rows = [flat.index_select(0, index) for flat in self._flats]
         else:
-            rows = _Take.apply(self._sums, self._anchor, index, rooms, *self._flats)  # pyright: ignore
+            rows = _taken(self._flats, index, self._make_room(index))
         return Taken(self._flats, index, rows, columns.shape[2])
+
+    def _make_room(self, index: Tensor) -> list[Tensor]:
+        """For the rows at `index` (M), of each table (M, N)."""
+        count = len(index)
+        if len(self._rooms[0]) < count or not all(map(_free, self._rooms)):
+            self._rooms = [flat.new_empty(count, flat.shape[1]) for flat in self._flats]
+        return [room[:count] for room in self._rooms]
 
 
 class Taken:
@@ -88,6 +94,13 @@ def _unpacked(packed: Any) -> Tensor:
         return packed
     flat, index, *view = packed
     return flat.index_select(0, index).as_strided(*view)
+
+
+def _free(room: Tensor) -> bool:
+    """Whether it may be written to: by no other tensor is it held, such as a view that is kept for a backward pass."""
+    storage = room.untyped_storage()
+    holders = torch._C._storage_Use_Count(storage._cdata)  # pyright: ignore
+    return holders <= 2 and room.is_inference() == torch.is_inference_mode_enabled()  # `room` and `storage` are two
 
 
 def _taken(flats: Sequence[Tensor], index: Tensor, rooms: Sequence[Tensor]) -> tuple[Tensor, ...]:
