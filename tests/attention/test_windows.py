@@ -194,7 +194,7 @@ def test_rows_are_taken_with_gradients_and_without(needed):
     for made in (torch.enable_grad, torch.no_grad, torch.inference_mode):
         with made():
             rows = Rows(table)
-        for mode in (torch.no_grad, torch.inference_mode, torch.enable_grad, torch.no_grad, torch.inference_mode):
+        for mode in (torch.inference_mode, torch.no_grad, torch.inference_mode, torch.enable_grad):
             if made is torch.inference_mode and mode is torch.enable_grad:
                 continue  # its tensors cannot be differentiated
             with mode():
