@@ -111,6 +111,18 @@ def test_another_training_in_the_folder_is_refused_before_any_begins(pairs, tmp_
         assert not folder_of(fresh, tmp_path).exists()
 
 
+def test_a_key_that_is_new_since_then_does_not_make_it_another_training(pairs, tmp_path):
+    (one,) = run_series([trial_of(pairs)], out=tmp_path)
+    recipe = one.folder / "recipe.toml"
+    lines = recipe.read_text("utf-8").splitlines(keepends=True)
+    recipe.write_text("".join(line for line in lines if not line.startswith("least_updates")), "utf-8")
+    watching = Watching()
+    run_series([trial_of(pairs)], out=tmp_path, watcher=watching)
+    assert watching.kinds() == ["already"]
+    with pytest.raises(RunError, match=r"seed-1: holds a training with another recipe"):
+        run_series([trial_of(pairs, **{"train.least_updates": 3})], out=tmp_path)
+
+
 def test_a_training_that_was_stopped_is_not_taken_up_with_another_recipe(pairs, tmp_path):
     def stop(told: list[tuple[str, str, int]]) -> None:
         if told[-1][0] == "update":

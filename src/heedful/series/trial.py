@@ -12,7 +12,7 @@ from typing import Any
 
 from heedful.errors import DataError, RecipeError, RunError
 from heedful.files import write_atomically
-from heedful.recipes import Recipe, as_toml, load
+from heedful.recipes import Recipe, load
 from heedful.recipes.load import Settings
 from heedful.runs import CHECKPOINT, load_description, load_tensors
 from heedful.training.progress import Progress
@@ -127,8 +127,7 @@ def state_of(trial: Trial, out: str | os.PathLike[str]) -> Finished | bool:
         return _read(trial, folder)
     if not (folder / CHECKPOINT).exists():
         return False
-    if load_description(folder).recipe != trial.recipe:
-        raise RunError(_OTHER.format(folder=folder))
+    _check_same(trial, folder)
     return True
 
 
@@ -141,13 +140,20 @@ _OTHER = (
 def _read(trial: Trial, folder: Path) -> Finished:
     try:
         value = json.loads((folder / FINISHED).read_text("utf-8"))
-        identity = value.pop("trial")
+        data = value.pop("data")
         done = Finished(name=trial.name, seed=trial.seed, folder=folder, already=True, **value)
     except (OSError, ValueError, AttributeError, KeyError, TypeError) as error:
         raise RunError(f"{folder / FINISHED}: expected it as it was written, got {error!r}") from None
-    if identity != identity_of(trial):
+    _check_same(trial, folder)
+    if data != data_of(trial):
         raise RunError(_OTHER.format(folder=folder))
     return done
+
+
+def _check_same(trial: Trial, folder: Path) -> None:
+    """By what the recipes say: a key that is new since then counts as if it had been there, with its default."""
+    if load_description(folder).recipe != trial.recipe:
+        raise RunError(_OTHER.format(folder=folder))
 
 
 def finish(trial: Trial, folder: Path, error: str | None = None) -> Finished:
@@ -172,13 +178,13 @@ def finish(trial: Trial, folder: Path, error: str | None = None) -> Finished:
         parameters=sum(tensor.numel() for key, tensor in tensors.items() if key.startswith("model.")),
     )
     kept = {key: value for key, value in asdict(done).items() if key not in ("name", "seed", "folder", "already")}
-    write_atomically(folder / FINISHED, json.dumps({"trial": identity_of(trial), **kept}, indent=1) + "\n")
+    write_atomically(folder / FINISHED, json.dumps({"data": data_of(trial), **kept}, indent=1) + "\n")
     return done
 
 
-def identity_of(trial: Trial) -> str:
-    """A digest of its recipe and of its data: of what the files hold, where they are files."""
-    total = hashlib.sha256(as_toml(trial.recipe).encode("utf-8"))
+def data_of(trial: Trial) -> str:
+    """A digest of its data: of what the files hold, where they are files."""
+    total = hashlib.sha256()
     for location in (trial.pairs, trial.dev, trial.links):
         total.update(digest_of(location).encode("ascii"))
     return total.hexdigest()
