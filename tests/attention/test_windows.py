@@ -214,6 +214,25 @@ def test_rows_are_not_kept_for_the_backward_pass():
         assert kept.data_ptr() != rows.data_ptr()
 
 
+def test_rows_taken_once_more_are_written_over_when_nobody_has_them():
+    table, columns = normal(2, 5, 3).requires_grad_(), torch.tensor([[[0, 1]], [[4, 3]]])
+    taken = Rows(table)(columns)
+    with taken.once_more():
+        square = taken.rows[0].square()
+    del taken
+    with torch.no_grad():  # as in a backward pass
+        kept = square.grad_fn._saved_self
+        first = kept.data_ptr()
+        other = square.grad_fn._saved_self
+        assert other.equal(kept)
+        assert other.data_ptr() != first
+        second = other.data_ptr()
+        del other
+        free = torch.empty_like(kept)  # where those would be, if their place had been given back
+        assert free.data_ptr() != second
+        assert square.grad_fn._saved_self.data_ptr() == second
+
+
 def test_rows_have_no_gradient_left_of_a_pass_that_broke():
     table = nn.Parameter(normal(1, 4, 2))
     rows = Rows(table)

@@ -32,36 +32,22 @@ class Rows:
 
     def __init__(self, *tables: Tensor) -> None:
         self._size = tables[0].shape[1]
-        self._flats = [table.flatten(0, 1) for table in tables]
-        self._rooms = [flat[:0] for flat in self._flats]
+        flats = [table.flatten(0, 1) for table in tables]
         self._anchor, self._sums = None, {}
         if any(table.requires_grad for table in tables) and torch.is_grad_enabled() and not plain_only():
-            self._anchor: Tensor | None = _Anchor.apply(self._sums, *self._flats)  # pyright: ignore
-            self._flats = [flat.detach() for flat in self._flats]
+            self._anchor: Tensor | None = _Anchor.apply(self._sums, *flats)  # pyright: ignore
+            flats = [flat.detach() for flat in flats]
+        self._tables = [_Table(flat) for flat in flats]
 
     def __call__(self, columns: Tensor) -> Taken:
-        """columns (B, T, W) int64 -> the rows there, of each table.
-
-        They are written where those of the call before were, if nobody has these any more: of what is large and comes
-        and goes beside small things that stay, the heap keeps too much (5 GB for 10,000 windows of 120 positions, of
-        which 0.5 were in use).
-        """
+        """columns (B, T, W) int64 -> the rows there, of each table."""
         offsets = torch.arange(len(columns), device=columns.device) * self._size
         index = (columns + offsets[:, None, None]).flatten()
         if self._anchor is not None:
-            rows = _Take.apply(self._sums, self._anchor, index, self._make_room(index), *self._flats)  # pyright: ignore
-        elif torch.is_grad_enabled():  # the queries may need gradients, or a table that was given where none did
-            rows = [flat.index_select(0, index) for flat in self._flats]
+            rows = _Take.apply(self._sums, self._anchor, index, *self._tables)  # pyright: ignore
         else:
-            rows = _taken(self._flats, index, self._make_room(index))
-        return Taken(self._flats, index, rows, columns.shape[2])
-
-    def _make_room(self, index: Tensor) -> list[Tensor]:
-        """For the rows at `index` (M), of each table (M, N)."""
-        count = len(index)
-        if len(self._rooms[0]) < count or not all(map(_free, self._rooms)):
-            self._rooms = [flat.new_empty(count, flat.shape[1]) for flat in self._flats]
-        return [room[:count] for room in self._rooms]
+            rows = [table.take(index) for table in self._tables]
+        return Taken(self._tables, index, rows, columns.shape[2])
 
 
 class Taken:
@@ -72,10 +58,10 @@ class Taken:
         index: which they are, (B * T * W), in the tables as (B * S, N).
     """
 
-    def __init__(self, flats: Sequence[Tensor], index: Tensor, rows: Sequence[Tensor], width: int) -> None:
+    def __init__(self, tables: Sequence[_Table], index: Tensor, rows: Sequence[Tensor], width: int) -> None:
         self.rows = [part.unflatten(0, (-1, width)) for part in rows]
         self.index = index
-        self._from = {part.untyped_storage().data_ptr(): flat for part, flat in zip(rows, flats, strict=True)}
+        self._from = {part.untyped_storage().data_ptr(): table for part, table in zip(rows, tables, strict=True)}
 
     def once_more(self) -> saved_tensors_hooks:
         """While it is entered (`with`), what is kept for the backward pass of these rows is not they but their index:
@@ -83,8 +69,8 @@ class Taken:
         known, index = self._from, self.index  # and nothing more: what packs is kept too
 
         def pack(tensor: Tensor) -> Any:
-            flat = known.get(tensor.untyped_storage().data_ptr())
-            return tensor if flat is None else (flat, index, tensor.shape, tensor.stride(), tensor.storage_offset())
+            table = known.get(tensor.untyped_storage().data_ptr())
+            return tensor if table is None else (table, index, tensor.shape, tensor.stride(), tensor.storage_offset())
 
         return saved_tensors_hooks(pack, _unpacked)
 
@@ -92,8 +78,27 @@ class Taken:
 def _unpacked(packed: Any) -> Tensor:
     if isinstance(packed, Tensor):
         return packed
-    flat, index, *view = packed
-    return flat.index_select(0, index).as_strided(*view)
+    table, index, *view = packed
+    return table.take(index).as_strided(*view)
+
+
+class _Table:
+    """A table (M, N) whose rows are taken: written where those before were, if nobody has these any more.
+
+    Of what is large and comes and goes beside small things that stay, the heap keeps too much (5 GB for 10,000 windows
+    of 120 positions, of which 0.5 were in use).
+    """
+
+    def __init__(self, flat: Tensor) -> None:
+        self.flat, self._room = flat, flat[:0]
+
+    def take(self, index: Tensor) -> Tensor:
+        """The rows at `index` (K): (K, N)."""
+        if torch.is_grad_enabled():  # the queries may need gradients, or a table that was given where none did
+            return self.flat.index_select(0, index)
+        if len(self._room) < len(index) or not _free(self._room):
+            self._room = self.flat.new_empty(len(index), self.flat.shape[1])
+        return torch.index_select(self.flat, 0, index, out=self._room[: len(index)])
 
 
 def _free(room: Tensor) -> bool:
@@ -101,11 +106,6 @@ def _free(room: Tensor) -> bool:
     storage = room.untyped_storage()
     holders = torch._C._storage_Use_Count(storage._cdata)  # pyright: ignore
     return holders <= 2 and room.is_inference() == torch.is_inference_mode_enabled()  # `room` and `storage` are two
-
-
-def _taken(flats: Sequence[Tensor], index: Tensor, rooms: Sequence[Tensor]) -> tuple[Tensor, ...]:
-    """Rows (M, N) of tables (B * S, N), written into `rooms`."""
-    return tuple(torch.index_select(flat, 0, index, out=room) for flat, room in zip(flats, rooms, strict=True))
 
 
 class _Anchor(torch.autograd.Function):
@@ -126,13 +126,11 @@ class _Take(torch.autograd.Function):
     """Rows (M, N) of tables (B * S, N)."""
 
     @staticmethod
-    def forward(
-        ctx: Any, sums: _Sums, anchor: Tensor, index: Tensor, rooms: Sequence[Tensor], *flats: Tensor
-    ) -> tuple[Tensor, ...]:
-        ctx.sums, ctx.shapes = sums, [flat.shape for flat in flats]
+    def forward(ctx: Any, sums: _Sums, anchor: Tensor, index: Tensor, *tables: _Table) -> tuple[Tensor, ...]:
+        ctx.sums, ctx.shapes = sums, [table.flat.shape for table in tables]
         ctx.save_for_backward(index)
         ctx.set_materialize_grads(False)
-        return _taken(flats, index, rooms)
+        return tuple(table.take(index) for table in tables)
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor | None) -> tuple[None, ...]:  # pyright: ignore
@@ -145,4 +143,4 @@ class _Take(torch.autograd.Function):
                 if sums[place] is None:
                     sums[place] = grad.new_zeros(shape)
                 sums[place].index_add_(0, index, grad)
-        return (None,) * (4 + len(grads))
+        return (None,) * (3 + len(grads))
