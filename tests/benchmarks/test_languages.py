@@ -1,5 +1,6 @@
 """The script that trains one recipe for many languages: its table, its averages, and that nothing is trained twice."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -27,7 +28,8 @@ def rows(tmp_path, monkeypatch, capsys):
         words = ["languages.py", *places, "--out", str(tmp_path / "out"), "--recipe", "tiny", "--jobs", "1", *settings]
         monkeypatch.setattr("sys.argv", [*words, *options])
         languages.main()
-        return [[cell.strip() for cell in line.strip("|").split("|")] for line in capsys.readouterr().out.splitlines()]
+        lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("|")]
+        return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
 
     return call
 
@@ -46,3 +48,34 @@ def test_a_row_for_each_language_and_their_means(rows, tmp_path, monkeypatch):
     assert without == vie
     monkeypatch.setattr("heedful.series.run.train", None)  # whatever is not finished would need it
     assert rows("--languages", "vie")[2] == found[1]
+    shutil.rmtree(tmp_path / "out" / "kor")  # its row is kept
+    assert rows()[2:] == found
+
+
+def test_the_best_of_several_settings(rows, tmp_path):
+    sizes = ["model.decoder_size=3", "model.decoder_size=7 model.dropout=0.1"]
+    header, _, *found = rows("--seeds", "2", "--best-of", *sizes)
+    assert header == ["language", *sizes, "best"]
+    for language, *cells in found[:2]:
+        folders = [
+            tmp_path / "out" / language / name / "seed-2"
+            for name in ("model.decoder_size-3", "model.decoder_size-7+model.dropout-0.1")
+        ]
+        errors = [
+            heedful.evaluate(folder, tmp_path / "dev" / f"{language}_dev.tsv").sequence_error for folder in folders
+        ]
+        assert [float(cell) for cell in cells] == pytest.approx([*errors, min(errors)], abs=0.006)
+    assert {heedful.load(folder).recipe.model.decoder_size for folder in folders} == {3, 7}
+
+
+def test_rows_of_something_else_are_refused(rows, tmp_path):
+    rows("--languages", "kor", "--seeds", "1")
+    with pytest.raises(SystemExit, match="other settings or data"):
+        rows("--languages", "kor", "--seeds", "1", "2")
+    spelling_pairs(tmp_path / "train" / "kor_train.tsv", 21)
+    with pytest.raises(SystemExit, match="other settings or data"):
+        rows("--languages", "kor", "--seeds", "1")
+    rows("--languages", "vie", "--seeds", "1")  # which is as it was
+    (tmp_path / "out" / "rows.json").write_text("[1]")
+    with pytest.raises(SystemExit, match="expected rows as they were written"):
+        rows("--languages", "vie", "--seeds", "1")
