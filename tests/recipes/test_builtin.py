@@ -51,8 +51,8 @@ def codec() -> Codec:
 OF_FEATURES = {"image", "speech"}
 
 
-def test_there_are_nine():
-    texts = {"bahdanau2015", "encdec2014", "g2p", "luong2015", "tiny", "transformer", "translation"}
+def test_there_are_ten():
+    texts = {"bahdanau2015", "encdec2014", "g2p", "luong2015", "small", "tiny", "transformer", "translation"}
     assert set(built_in()) == texts | OF_FEATURES
     for text in built_in().values():
         assert text.startswith("# ")  # what `heedful recipes` shows
