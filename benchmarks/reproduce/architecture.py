@@ -122,7 +122,7 @@ CLAIMS = [
     Claim("attention is worth many times as much", "21.78 against 11.57", difference(At("both"), At("fixed"))),
 ]
 
-STUDY = Study("architecture", "Input feeding, direction and start", CELLS, (1, 2, 3), tasks, judge, TABLES, CLAIMS)
+STUDY = Study("architecture", "Input feeding, direction and start", CELLS, (1, 2), tasks, judge, TABLES, CLAIMS)
 
 if __name__ == "__main__":
     main(STUDY)

@@ -137,7 +137,7 @@ STUDY = Study(
     "fixed_vector",
     "Attention against the fixed vector",
     CELLS,
-    (1, 2, 3),
+    (1, 2),
     tasks,
     judge,
     [_curves(task) for task in LONGEST],

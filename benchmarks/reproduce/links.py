@@ -32,7 +32,7 @@ def late(score: str, scope: str = "global", *, feeding: bool = True) -> dict[str
 
 
 def _cell(name: str, title: str, milliseconds: int, settings: Mapping[str, Any]) -> Cell:
-    return Cell(name, title, "verses", "verses", 3000, milliseconds, settings)
+    return Cell(name, title, "verses", "verses", 2000, milliseconds, settings)
 
 
 EARLY = {"model.fusion": "early", "model.score": "additive", "model.readout": "maxout"}

@@ -151,7 +151,7 @@ CLAIMS = [
     ),
 ]
 
-STUDY = Study("luong_ladder", "Luong's ladder, scores and scopes", CELLS, (1, 2, 3), tasks, judge, TABLES, CLAIMS)
+STUDY = Study("luong_ladder", "Luong's ladder, scores and scopes", CELLS, (1, 2), tasks, judge, TABLES, CLAIMS)
 
 if __name__ == "__main__":
     main(STUDY)

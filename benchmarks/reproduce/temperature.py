@@ -136,7 +136,7 @@ CLAIMS = [
     ),
 ]
 
-STUDY = Study("temperature", "Temperature, sparsity, attention dropout", CELLS, (1, 2, 3), tasks, judge, TABLES, CLAIMS)
+STUDY = Study("temperature", "Temperature, sparsity, attention dropout", CELLS, (1, 2), tasks, judge, TABLES, CLAIMS)
 
 if __name__ == "__main__":
     main(STUDY)

@@ -77,7 +77,7 @@ CLAIMS = [
     ),
 ]
 
-STUDY = Study("width", "Width of the dot product", CELLS, (1, 2, 3), tasks, judge, TABLES, CLAIMS)
+STUDY = Study("width", "Width of the dot product", CELLS, (1, 2), tasks, judge, TABLES, CLAIMS)
 
 if __name__ == "__main__":
     main(STUDY)
