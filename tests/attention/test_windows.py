@@ -1,6 +1,9 @@
 """Windows that are looked at by themselves, against the same windows as masks over the whole source."""
 
 import sys
+import threading
+import time
+import weakref
 
 import pytest
 import torch
@@ -8,6 +11,7 @@ from torch import nn
 from torch.utils.checkpoint import checkpoint
 
 from heedful.attention import Block, LocalM, LocalP, Scope, Strided, Truncated, Windowed, dense, scopes
+from heedful.attention import rows as rows_module
 from heedful.attention.interventions import Observed, Uniform
 from heedful.attention.rows import Rows
 
@@ -231,6 +235,48 @@ def test_rows_taken_once_more_are_written_over_when_nobody_has_them():
         free = torch.empty_like(kept)  # where those would be, if their place had been given back
         assert free.data_ptr() != second
         assert square.grad_fn._saved_self.data_ptr() == second
+
+
+def test_rows_of_two_threads_have_rooms_of_their_own(monkeypatch):
+    """Which go backwards through one graph: one thread at a time looks for room."""
+    table, columns = normal(2, 5, 3).requires_grad_(), torch.tensor([[[0, 1]], [[4, 3]]])
+    taken = Rows(table)(columns)
+    with taken.once_more():
+        square = taken.rows[0].square()
+    found, rooms, looking, free = {}, [], [], rows_module._free
+
+    def slowly(room):
+        looking.append(1)
+        assert len(looking) == 1
+        time.sleep(0.05)
+        looking.pop()
+        return free(room)
+
+    def take(name):
+        with torch.no_grad():
+            rooms.append(square.grad_fn._saved_self)  # a room that is free again
+            rooms.clear()
+            found[name] = square.grad_fn._saved_self
+
+    monkeypatch.setattr(rows_module, "_free", slowly)
+    threads = [threading.Thread(target=take, args=(name,)) for name in (1, 2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len({each.data_ptr() for each in found.values()}) == 2
+
+
+def test_room_of_rows_is_given_back_while_a_graph_can_still_take_them():
+    table, columns = normal(2, 5, 3).requires_grad_(), torch.tensor([[[0, 1]], [[4, 3]]])
+    rows = Rows(table)
+    taken = rows(columns)
+    with taken.once_more():
+        square = taken.rows[0].square()
+    room = weakref.ref(taken.rows[0].untyped_storage())
+    del rows, taken
+    assert room() is None
+    torch.autograd.grad(square.sum(), table)
 
 
 def test_rows_have_no_gradient_left_of_a_pass_that_broke():

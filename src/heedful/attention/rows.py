@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from threading import Lock
 from typing import Any
 
 import torch
@@ -37,7 +38,7 @@ class Rows:
         if any(table.requires_grad for table in tables) and torch.is_grad_enabled() and not plain_only():
             self._anchor: Tensor | None = _Anchor.apply(self._sums, *flats)  # pyright: ignore
             flats = [flat.detach() for flat in flats]
-        self._tables = [_Table(flat) for flat in flats]
+        self._tables, self._again = ([_Table(flat) for flat in flats] for _ in range(2))
 
     def __call__(self, columns: Tensor) -> Taken:
         """columns (B, T, W) int64 -> the rows there, of each table."""
@@ -47,7 +48,7 @@ class Rows:
             rows = _Take.apply(self._sums, self._anchor, index, *self._tables)  # pyright: ignore
         else:
             rows = [table.take(index) for table in self._tables]
-        return Taken(self._tables, index, rows, columns.shape[2])
+        return Taken(self._again, index, rows, columns.shape[2])
 
 
 class Taken:
@@ -56,12 +57,16 @@ class Taken:
     Attributes:
         rows: of each table (B * T, W, N).
         index: which they are, (B * T * W), in the tables as (B * S, N).
+
+    Args:
+        again: tables to take them from once more. They are others than those that `rows` were taken from, whose room
+            need not be there any more by then.
     """
 
-    def __init__(self, tables: Sequence[_Table], index: Tensor, rows: Sequence[Tensor], width: int) -> None:
+    def __init__(self, again: Sequence[_Table], index: Tensor, rows: Sequence[Tensor], width: int) -> None:
         self.rows = [part.unflatten(0, (-1, width)) for part in rows]
         self.index = index
-        self._from = {part.untyped_storage().data_ptr(): table for part, table in zip(rows, tables, strict=True)}
+        self._from = {part.untyped_storage().data_ptr(): table for part, table in zip(rows, again, strict=True)}
 
     def once_more(self) -> saved_tensors_hooks:
         """While it is entered (`with`), what is kept for the backward pass of these rows is not they but their index:
@@ -91,14 +96,17 @@ class _Table:
 
     def __init__(self, flat: Tensor) -> None:
         self.flat, self._room = flat, flat[:0]
+        self._lock = Lock()  # several threads may go backwards through one graph
 
     def take(self, index: Tensor) -> Tensor:
         """The rows at `index` (K): (K, N)."""
         if torch.is_grad_enabled():  # the queries may need gradients, or a table that was given where none did
             return self.flat.index_select(0, index)
-        if len(self._room) < len(index) or not _free(self._room):
-            self._room = self.flat.new_empty(len(index), self.flat.shape[1])
-        return torch.index_select(self.flat, 0, index, out=self._room[: len(index)])
+        with self._lock:
+            if len(self._room) < len(index) or not _free(self._room):
+                self._room = self.flat.new_empty(len(index), self.flat.shape[1])
+            rows = self._room[: len(index)]
+        return torch.index_select(self.flat, 0, index, out=rows)
 
 
 def _free(room: Tensor) -> bool:
