@@ -9,16 +9,18 @@ Each training is a run of its own, DIR/LANG/seed-N, on one thread; what is finis
 stopped goes on. Prints the sequence error (WER) on DEV of every model, the means over seeds, and those of all seeds
 together as one ensemble; macro averages with and without Korean, whose syllables are many to one.
 
-With --best-of every language is trained with each of these settings, and the best of them on DEV is what counts: what
-tuning by language comes to. A row that is ready stands in DIR/rows.json, or FILE: it is not made again, whether its
-runs are still there or not.
+With --best-of every language is trained with each of these settings (quoted as in a shell), and the best of them on DEV
+is what counts: what tuning by language comes to. A row that is ready stands in DIR/rows.json, or FILE: it is not made
+again, whether its runs are still there or not.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import shlex
 import statistics
+import sys
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -36,7 +38,8 @@ def main() -> None:
         table = Table(options)
         table.fill(options.jobs)
     except HeedfulError as error:
-        raise SystemExit(str(error)) from None
+        print(error, file=sys.stderr)
+        raise SystemExit(2) from None
     print(table.text())
 
 
@@ -70,6 +73,7 @@ class Rows:
     def __init__(self, path: Path, of: dict[str, Any], data: dict[str, str]) -> None:
         self._path, self._of, self._data = path, of, data
         self._rows: dict[str, Any] = {}
+        path.parent.mkdir(parents=True, exist_ok=True)
         if not path.exists():
             return
         try:
@@ -99,13 +103,16 @@ class Table(Unwatched):
     def __init__(self, options: argparse.Namespace) -> None:
         self._options = options
         self._languages = options.languages or sorted(path.name[:-10] for path in options.train.glob("*_train.tsv"))
+        if not self._languages:
+            raise DataError(f"{options.train}: expected a folder with files LANG_train.tsv, found none")
+        self._settings = dict(enumerate(options.best_of, start=1)) or {0: ""}
         seeds = [f"seed {seed}" for seed in options.seeds]
         self._heads = [*options.best_of, "best"] if options.best_of else [*seeds, "mean", "all together"]
         recipe = load(options.recipe, options.set).model_dump(mode="json")
         of = {"recipe": recipe, "seeds": options.seeds, "columns": self._heads}
         data = {language: digest_of(",".join(self._files(language))) for language in self._languages}
         self._rows = Rows(options.rows or options.out / "rows.json", of, data)
-        self._runs: dict[str, dict[tuple[str, int], Path]] = defaultdict(dict)
+        self._runs: dict[str, dict[tuple[int, int], Path]] = defaultdict(dict)
 
     def fill(self, jobs: int) -> None:
         """Train what is missing."""
@@ -119,37 +126,36 @@ class Table(Unwatched):
         given, (pairs, dev) = self._options, self._files(language)
         return [
             make_trial(
-                "/".join(filter(None, [language, _slug(settings)])),
+                f"{language}/settings-{number}" if number else language,
                 given.recipe,
                 pairs=pairs,
                 dev=dev,
                 seed=seed,
-                set=[*given.set, *settings.split()],
+                set=[*given.set, *shlex.split(settings)],
             )
-            for settings in given.best_of or [""]
+            for number, settings in self._settings.items()
             for seed in given.seeds
         ]
 
     def ended(self, trial: Trial, finished: Finished) -> None:
-        language, _, settings = trial.name.partition("/")
+        language, _, settings = trial.name.partition("/settings-")
         runs = self._runs[language]
-        runs[settings, trial.seed] = finished.folder
+        runs[int(settings or 0), trial.seed] = finished.folder
         print(f"{trial}: {finished.updates} updates, {finished.minutes:.1f} minutes", flush=True)
-        if len(runs) == len(self._options.seeds) * max(1, len(self._options.best_of)):
+        if len(runs) == len(self._options.seeds) * len(self._settings):
             self._rows[language] = self._row(self._files(language)[1], runs)
 
-    def _row(self, dev: str, runs: dict[tuple[str, int], Path]) -> list[float]:
+    def _row(self, dev: str, runs: dict[tuple[int, int], Path]) -> list[float]:
         seeds = self._options.seeds
-
-        def errors(settings: str) -> list[float]:
-            return [heedful.evaluate(runs[_slug(settings), seed], dev).sequence_error for seed in seeds]
-
+        errors = {
+            number: [heedful.evaluate(runs[number, seed], dev).sequence_error for seed in seeds]
+            for number in self._settings
+        }
         if self._options.best_of:
-            means = [statistics.mean(errors(settings)) for settings in self._options.best_of]
+            means = [statistics.mean(each) for each in errors.values()]
             return [*means, min(means)]
-        each = errors("")
-        together = heedful.evaluate([runs["", seed] for seed in seeds], dev).sequence_error
-        return [*each, statistics.mean(each), together]
+        together = heedful.evaluate([runs[0, seed] for seed in seeds], dev).sequence_error
+        return [*errors[0], statistics.mean(errors[0]), together]
 
     def text(self) -> str:
         """In Markdown, with averages."""
@@ -160,11 +166,6 @@ class Table(Unwatched):
             if chosen := [row for language, row in rows.items() if language != left_out]:
                 lines.append(_line(name, [statistics.mean(column) for column in zip(*chosen, strict=True)]))
         return "\n".join(lines)
-
-
-def _slug(settings: str) -> str:
-    """A folder's name."""
-    return "+".join(settings.split()).replace("=", "-")
 
 
 def _line(name: str, values: list[float]) -> str:

@@ -34,6 +34,19 @@ def rows(tmp_path, monkeypatch, capsys):
     return call
 
 
+@pytest.fixture
+def refused(rows, capsys):
+    """What is said instead of a table."""
+
+    def call(*options: str) -> str:
+        with pytest.raises(SystemExit) as stopped:
+            rows(*options)
+        assert stopped.value.code == 2
+        return capsys.readouterr().err
+
+    return call
+
+
 def test_a_row_for_each_language_and_their_means(rows, tmp_path, monkeypatch):
     header, _, *found = rows()
     assert header == ["language", "seed 1", "seed 2", "mean", "all together"]
@@ -53,14 +66,11 @@ def test_a_row_for_each_language_and_their_means(rows, tmp_path, monkeypatch):
 
 
 def test_the_best_of_several_settings(rows, tmp_path):
-    sizes = ["model.decoder_size=3", "model.decoder_size=7 model.dropout=0.1"]
+    sizes = ["model.decoder_size=3", "model.decoder_size=7 'model.score={name = \"general\"}'"]
     header, _, *found = rows("--seeds", "2", "--best-of", *sizes)
     assert header == ["language", *sizes, "best"]
     for language, *cells in found[:2]:
-        folders = [
-            tmp_path / "out" / language / name / "seed-2"
-            for name in ("model.decoder_size-3", "model.decoder_size-7+model.dropout-0.1")
-        ]
+        folders = [tmp_path / "out" / language / f"settings-{number}" / "seed-2" for number in (1, 2)]
         errors = [
             heedful.evaluate(folder, tmp_path / "dev" / f"{language}_dev.tsv").sequence_error for folder in folders
         ]
@@ -68,14 +78,17 @@ def test_the_best_of_several_settings(rows, tmp_path):
     assert {heedful.load(folder).recipe.model.decoder_size for folder in folders} == {3, 7}
 
 
-def test_rows_of_something_else_are_refused(rows, tmp_path):
+def test_rows_of_something_else_are_refused(rows, refused, tmp_path):
     rows("--languages", "kor", "--seeds", "1")
-    with pytest.raises(SystemExit, match="other settings or data"):
-        rows("--languages", "kor", "--seeds", "1", "2")
+    assert "other settings or data" in refused("--languages", "kor", "--seeds", "1", "2")
     spelling_pairs(tmp_path / "train" / "kor_train.tsv", 21)
-    with pytest.raises(SystemExit, match="other settings or data"):
-        rows("--languages", "kor", "--seeds", "1")
+    assert "other settings or data" in refused("--languages", "kor", "--seeds", "1")
     rows("--languages", "vie", "--seeds", "1")  # which is as it was
     (tmp_path / "out" / "rows.json").write_text("[1]")
-    with pytest.raises(SystemExit, match="expected rows as they were written"):
-        rows("--languages", "vie", "--seeds", "1")
+    assert "expected rows as they were written" in refused("--languages", "vie", "--seeds", "1")
+
+
+def test_a_folder_without_languages_is_refused(refused, tmp_path):
+    for path in (tmp_path / "train").iterdir():
+        path.unlink()
+    assert "expected a folder with files LANG_train.tsv" in refused()
