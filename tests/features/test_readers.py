@@ -240,6 +240,33 @@ def test_sound_that_is_not_pcm_is_told(tmp_path):
         reader_of("audio").read(str(path))
 
 
+@pytest.mark.parametrize("width", [2, 3])
+def test_sound_with_the_extensible_header_is_the_same(width, tmp_path):
+    path = write_wav(tmp_path / "a.wav", tone(60, 90), width=width)
+    expected = reader_of("audio").load(str(path)).samples
+    data = path.read_bytes()
+    assert data[12:22] == b"fmt \x10\x00\x00\x00\x01\x00"
+    pcm = b"\x01\x00\x00\x00\x00\x00\x10\x00\x80\x00\x00\xaa\x00\x38\x9b\x71"
+    more = b"\x16\x00" + bytes([8 * width, 0]) + bytes(4) + pcm
+    wide = tmp_path / "b.wav"
+    size = (len(data) - 8 + 24).to_bytes(4, "little")
+    wide.write_bytes(data[:4] + size + data[8:16] + b"\x28\x00\x00\x00\xfe\xff" + data[22:36] + more + data[36:])
+    np.testing.assert_array_equal(reader_of("audio").load(str(wide)).samples, expected)
+    wide.write_bytes(wide.read_bytes().replace(pcm, b"\x03" + pcm[1:]))  # floating-point
+    with pytest.raises(BadLine, match="expected a WAV file with PCM samples, got something else"):
+        reader_of("audio").load(str(wide))
+
+
+def test_sound_that_is_cut_off_is_told_but_not_a_stream_of_unknown_length(tmp_path):
+    path = write_wav(tmp_path / "a.wav", np.zeros(500))
+    data = path.read_bytes()
+    path.write_bytes(data[:-400])
+    with pytest.raises(BadLine, match="expected 500 samples, as its header says, got 300: it is cut off"):
+        reader_of("audio").load(str(path))
+    path.write_bytes(data[:40] + b"\xff\xff\xff\xff" + data[44:])
+    assert len(reader_of("audio").load(str(path)).samples) == 500
+
+
 def test_silence_is_finite(tmp_path):
     assert np.isfinite(reader_of("audio").read(str(write_wav(tmp_path / "a.wav", np.zeros(500)))).values).all()
 

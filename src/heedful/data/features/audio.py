@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import wave
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from heedful.data.features.reader import Features, Reader, decoding, readers
 from heedful.data.lines import BadLine
@@ -14,6 +15,10 @@ if TYPE_CHECKING:
 
 _FLOOR = 1e-9
 """Added to each energy before the logarithm; a sine of full loudness has about 1. Digital silence has none."""
+
+
+_UNKNOWN = (1 << 31) - (1 << 16)
+"""Bytes; who writes into a pipe promises more than that, not knowing how many there will be."""
 
 
 class Sound(NamedTuple):
@@ -57,10 +62,13 @@ class Audio(Reader):
         )  # of the transform: more than the window, so that low bands have some
 
     def load(self, path: str) -> Sound:
-        with decoding(path, "a WAV file with PCM samples") as file, wave.open(file, "rb") as sound:
+        with decoding(path, "a WAV file with PCM samples") as file, wave.open(_plain(file), "rb") as sound:
             width, channels, rate = sound.getsampwidth(), sound.getnchannels(), sound.getframerate()
-            data = sound.readframes(sound.getnframes())
-        return Sound(_samples(data[: len(data) // (width * channels) * width * channels], width, channels), rate)
+            frame, promised = width * channels, sound.getnframes()
+            data = sound.readframes(promised)
+        if len(data) < promised * frame < _UNKNOWN:
+            raise BadLine(f"expected {promised} samples, as its header says, got {len(data) // frame}: it is cut off")
+        return Sound(_samples(data[: len(data) // frame * frame], width, channels), rate)
 
     def features(self, content: Sound) -> Features:
         import numpy as np
@@ -101,6 +109,15 @@ class Audio(Reader):
                 f"audio: {self.mel} mel bands are finer than windows of {self.window_ms} ms tell apart; lower mel"
             )
         return weights
+
+
+def _plain(file: BinaryIO) -> BinaryIO:
+    """The same with the plain header: the extensible one, which may mean PCM too, `wave` reads since Python 3.12."""
+    data = bytearray(file.read())
+    start = data.find(b"fmt ", 12) + 8
+    if data[start : start + 2] == b"\xfe\xff" and data[start + 24 : start + 26] == b"\x01\x00":
+        data[start : start + 2] = b"\x01\x00"
+    return io.BytesIO(data)
 
 
 def _samples(data: bytes, width: int, channels: int) -> np.ndarray:

@@ -112,7 +112,8 @@ def decoding(path: str, expected: str) -> Iterator[BinaryIO]:
         except BadLine:
             raise
         except Exception as error:
-            reason = str(error).partition("\n")[0] or "it is damaged or cut"
+            reason = str(error).partition("\n")[0].partition(" If you trust")[0]  # NumPy's advice is to unpickle it
+            reason = reason or "it is damaged or cut"
             raise BadLine(f"expected {expected}, got something else: {reason}") from None
 
 
