@@ -11,7 +11,7 @@ import torch
 
 from heedful import room
 from heedful.errors import MemoryShortage, TrainingError
-from heedful.room import Asked, available, room_for
+from heedful.room import Asked, Whole, available, room_for
 
 CPU = torch.device("cpu")
 
@@ -24,15 +24,24 @@ def held(asked: Asked, action, **options) -> None:
 def test_what_cannot_fit_is_refused_before_it_starts(monkeypatch):
     monkeypatch.setattr(room, "available", lambda device: 2e9)
     with pytest.raises(TrainingError) as caught:
-        held(Asked(3, 10_000, 11_000, dense=1), lambda: pytest.fail("it has started"), error=TrainingError)
+        held(Asked(3, 10_000, 11_000, Whole(1)), lambda: pytest.fail("it has started"), error=TrainingError)
     assert str(caught.value) == (
         "not enough memory for 7 pairs: attention over 3 sentences x 10,000 steps x 11,000 positions needs at least "
         "2.64 GB, and there are 2.00 GB; take fewer"
     )
     done = []
-    held(Asked(3, 10_000, 11_000, dense=0), lambda: done.append(1))  # windows
-    held(Asked(2, 10_000, 11_000, dense=1), lambda: done.append(1))
+    held(Asked(3, 10_000, 11_000), lambda: done.append(1))  # windows
+    held(Asked(2, 10_000, 11_000, Whole(1)), lambda: done.append(1))
     assert len(done) == 2
+
+
+@pytest.mark.parametrize(
+    ("whole", "gigabytes"), [(Whole(1, 2, 3), "5.2"), (Whole(0, 2), "1.9"), (Whole(0, 0, 3), "2.4")]
+)
+def test_texts_that_ask_themselves_count(whole, gigabytes, monkeypatch):
+    monkeypatch.setattr(room, "available", lambda device: 1e9)
+    with pytest.raises(MemoryShortage, match=rf"needs at least {gigabytes}\d GB"):
+        held(Asked(1, 10_000, 11_000, whole), lambda: pytest.fail("it has started"))
 
 
 def fail(error: Exception) -> None:
@@ -80,7 +89,7 @@ def test_a_process_with_a_limit():
     resource.setrlimit(resource.RLIMIT_AS, (pages * os_page() + (64 << 20), most))
     try:
         with pytest.raises(MemoryShortage, match=r"^not enough memory for 7 pairs: attention over 1 sentences"):
-            held(Asked(1, 8000, 8000, dense=1), lambda: torch.zeros(1, 8000, 8000))
+            held(Asked(1, 8000, 8000, Whole(1)), lambda: torch.zeros(1, 8000, 8000))
     finally:
         resource.setrlimit(resource.RLIMIT_AS, (before, most))
 

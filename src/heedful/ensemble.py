@@ -14,6 +14,7 @@ from heedful.data.batches import Batch, Sequences
 from heedful.errors import RecipeError
 from heedful.model.model import Model, of_target
 from heedful.options import EnsembleAverage
+from heedful.room import Whole
 
 
 class Answering(Protocol):
@@ -28,7 +29,7 @@ class Answering(Protocol):
     def begin(self, source: Sequences, second: Sequences | None = None, *, hypotheses: int = 0) -> tuple[Any, Any]: ...
     def step(self, tokens: Tensor, memory: Any, state: Any) -> tuple[Tensor, Weights | None, Any]: ...
     @property
-    def dense_weights(self) -> int: ...
+    def whole_weights(self) -> Whole: ...
     def force(self, batch: Batch, *, with_weights: bool = True) -> tuple[Tensor, Tensor | None]: ...
     def posterior(self, batch: Batch) -> Tensor: ...
     def at_attention_temperature(self, temperature: float) -> Answering: ...
@@ -90,9 +91,9 @@ class Ensemble(nn.Module):
         return any(model.has_attention for model in self._members())
 
     @property
-    def dense_weights(self) -> int:
-        """As a model's: of the one that makes most."""
-        return max(model.dense_weights for model in self._members())
+    def whole_weights(self) -> Whole:
+        """As a model's: of those that make most."""
+        return Whole(*map(max, zip(*(model.whole_weights for model in self._members()), strict=True)))
 
     def begin(
         self, source: Sequences, second: Sequences | None = None, *, hypotheses: int = 0

@@ -23,7 +23,7 @@ from heedful.ensemble import Answering, Ensemble
 from heedful.errors import DataError, RecipeError, RunError
 from heedful.options import SearchOptions
 from heedful.recipes import WIDEST, PredictRecipe, with_options
-from heedful.room import NARROWER, Asked, room_for
+from heedful.room import Asked, room_for
 from heedful.search import Hypothesis
 from heedful.tensors import map_tensors, precise
 
@@ -227,7 +227,7 @@ class Predictor:
         asked = asked_of(self.model, members)
         remedies = ["lower batch_size" if len(members) > 1 else "shorten the texts"]
         remedies += ["ask for no alignments"] if with_weights else []
-        remedies += [f"train with {NARROWER}"] if asked.dense else []
+        remedies += [f"train with {asked.whole.narrower}"] if asked.bytes else []
         several = ", ".join(map(str, lines[:8])) + (", ..." if len(lines) > 8 else "")
         device = next(self.model.parameters()).device
         what = f"{len(members)} sentences at once (lines {several})"
@@ -257,7 +257,8 @@ def asked_of(model: Answering, examples: Sequence[Example]) -> Asked:
     """What attention is asked for by a batch of these; a search, where they have no targets, asks step by step."""
     steps = max(len(example.target or ()) for example in examples)
     positions = -(-max(len(example.source.ids) for example in examples) // model.shortening)
-    return Asked(len(examples), steps, positions, model.dense_weights if steps else 0)
+    whole = model.whole_weights
+    return Asked(len(examples), steps, positions, whole if steps else whole._replace(across=0, target=0))
 
 
 def to_device(batch: Batch, device: torch.device) -> Batch:

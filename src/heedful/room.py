@@ -15,8 +15,24 @@ from heedful.errors import HeedfulError, MemoryShortage
 SMALL = 1 << 28
 """Bytes that are not worth looking for, update after update."""
 
-NARROWER = "a model.scope that looks at a part of the source ('window', 'block', 'local_m'), or model.score = 'linear'"
-"""What helps where attention weights are too many."""
+
+class Whole(NamedTuple):
+    """How many tensors of attention weights over whole texts a model makes at least."""
+
+    across: int = 0  # (B, T, S): targets ask the source
+    source: int = 0  # (B, S, S): the source asks itself
+    target: int = 0  # (B, T, T): targets ask themselves
+
+    @property
+    def narrower(self) -> str:
+        """What to take instead, where these are too many; "" where there are none."""
+        encoder = ["model.encoder = 'recurrent'"] if self.source else []
+        fusion = ["a model.fusion other than 'transformer'"] if self.target else []
+        scope = [
+            "a model.scope that looks at a part of the source ('window', 'block', 'local_m') and a score and a "
+            "normaliser that remember no earlier steps, or model.score = 'linear'"
+        ]
+        return ", and ".join([*encoder, *fusion, *(scope if self.across else [])])
 
 
 class Asked(NamedTuple):
@@ -25,12 +41,14 @@ class Asked(NamedTuple):
     sentences: int  # B
     steps: int  # T; 0 where nobody knows yet, as in a search
     positions: int  # S
-    dense: int = 0  # how many tensors of B x T x S numbers it makes at least
+    whole: Whole = Whole()
 
     @property
     def bytes(self) -> int:
         """At least so many, in single precision: scores and weights, or weights and their gradients."""
-        return 2 * 4 * self.dense * self.sentences * self.steps * self.positions
+        across, source, target = self.whole
+        weights = across * self.steps * self.positions + source * self.positions**2 + target * self.steps**2
+        return 2 * 4 * self.sentences * weights
 
     def __str__(self) -> str:
         steps = f" x {self.steps:,} steps" if self.steps else ""
@@ -81,7 +99,7 @@ def _kilobytes(name: str) -> dict[str, int]:
 
 
 def _message(what: str, asked: Asked) -> str:
-    if not asked.dense:
+    if not asked.bytes:
         return f"not enough memory for {what}, {asked}"
     return f"not enough memory for {what}: attention over {asked} needs at least {_gigabytes(asked.bytes)}"
 

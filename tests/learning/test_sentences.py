@@ -84,6 +84,6 @@ def test_it_finds_the_sentence_among_six():
 
 @pytest.mark.slow
 def test_it_finds_the_sentence_among_fifty():
-    shares, exact = learned(most=50, keys=61, updates=1200, batch=20, decoder_size=128)
+    shares, exact = learned(most=50, keys=61, updates=1800, batch=20, decoder_size=128)
     assert shares.mean() >= 0.9
     assert exact >= 0.9

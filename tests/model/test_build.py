@@ -67,6 +67,10 @@ def new(**options) -> Model:
         ({"decoder_layers": 0}, "decoder_layers must be from 1 to 4, got 0"),
         ({"encoder_layers": 0}, "encoder_layers must be from 1 to 16, got 0"),
         ({"encoder_layers": 17}, "encoder_layers must be from 1 to 16, got 17"),
+        (
+            {"fusion": {"name": "none", "every_step": False}, "start": "zero"},
+            "sees the source in the decoder's first state alone, and start 'zero' makes that of nothing",
+        ),
     ],
 )
 def test_what_is_not_known_is_refused(options, message):

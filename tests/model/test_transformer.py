@@ -147,6 +147,15 @@ def test_what_does_not_go_together():
         build(**SIZES, fusion={"name": "transformer", "norm": "never"})
 
 
+def test_what_asks_itself_is_counted():
+    """For what memory will be needed: one tensor a head."""
+    own = {"encoder_size": 8, "decoder_size": 8, "encoder": {"name": "self_attention", "heads": 2}}
+    own["fusion"] = {"name": "transformer", "heads": 4}
+    assert make(**own).whole_weights == (1, 2, 4)
+    assert make(**own, scope="window").whole_weights == (0, 2, 4)
+    assert make(fusion="early").whole_weights == (1, 0, 0)
+
+
 @pytest.mark.parametrize("way", ["uniform", "bahdanau"])
 def test_layer_norm_starts_without_effect(way):
     """Whatever the papers, which have none, do with the rest."""

@@ -84,7 +84,8 @@ def test_it_is_told_at_once_and_says_for_what(tmp_path, monkeypatch, error):
     assert str(caught.value) == (
         "not enough memory for a batch of 1 pairs (training lines 31): attention over 1 sentences x 41 steps x 41 "
         "positions needs at least 0.00 GB; lower data.max_length, or take a model.scope that looks at a part of the "
-        "source ('window', 'block', 'local_m'), or model.score = 'linear'"
+        "source ('window', 'block', 'local_m') and a score and a normaliser that remember no earlier steps, or "
+        "model.score = 'linear'"
     )
     assert not recorder.updates
     assert len(watched.sizes) == 1

@@ -111,7 +111,7 @@ def build(
     layers = {"cell": kind, "hidden_size": decoder_size, "layers": decoder_layers}
     sizes = {"embedding_size": embedding_size, "value_size": reader.value_size, "dropout": dropout}
     attention = {"score": score, "scope": scope, "normaliser": normaliser, "heads": heads}
-    _check_fusion(fusion, encoder, reader)
+    _check_fusion(fusion, encoder, reader, start)
     joined = _fusion(fusion, {**attention, "dropout": attention_dropout}, layers=layers, sizes=sizes, second=second)
     reading = {"fusion": joined, "embedding_size": embedding_size, "hidden_size": decoder_size}
     read = _part(readouts, readout or joined.default_readout, reading)
@@ -202,8 +202,14 @@ def _check_second(second: str | None, vocabulary_size: int | None, *, fusion: Sp
         raise RecipeError(f"second_vocabulary_size must be from 1 to 100000000, got {vocabulary_size}")
 
 
-def _check_fusion(fusion: Spec, encoder: Spec, reader: Encoder) -> None:
-    if split_spec(fusion)[0] == "none" and reader.state is None:
+def _check_fusion(fusion: Spec, encoder: Spec, reader: Encoder, start: Spec | None) -> None:
+    name, options = split_spec(fusion)
+    if name == "none" and not options.get("every_step", True) and start is not None and split_spec(start)[0] == "zero":
+        raise RecipeError(
+            "fusion 'none' with every_step = false sees the source in the decoder's first state alone, "
+            "and start 'zero' makes that of nothing"
+        )
+    if name == "none" and reader.state is None:
         raise SizeError(
             "fusion 'none' needs an encoder whose layers have a last state, since that is all it sees, "
             f"and those of encoder {split_spec(encoder)[0]!r} have none"

@@ -38,6 +38,7 @@ class Encoder(nn.Module, ABC):
 
     layers: int
     bidirectional = False
+    own_weights = 0  # tensors of (B, S, S) that it makes at least
     segmented = False  # reads segments: `forward` has a last argument more, (B, S) or None
     hidden_size: int
 

@@ -30,6 +30,7 @@ class Fusion(nn.Module, ABC):
     """
 
     row_convention = "predicted"  # the word that a row of weights belongs to; "input" = y_{t-1}
+    own_weights = 0  # tensors of (B, T, T) that `unroll` makes at least
     attentional_size: int | None = None
     default_readout = "state_context"
 

@@ -20,6 +20,7 @@ from heedful.model.posterior import posterior
 from heedful.model.readout import Output, Readout
 from heedful.model.start import Start
 from heedful.model.steps import State, Steps
+from heedful.room import Whole
 
 _NEVER = 1e-9
 """What counts as the weight of a position that has none, where its logarithm is asked for."""
@@ -161,9 +162,10 @@ class Model(nn.Module):
         return self.encoder.shortening
 
     @property
-    def dense_weights(self) -> int:
-        """How many tensors of (B, T, S) given targets make: one a head, or none where attention is `lean`."""
-        return 0 if self.attention is None or self.attention.lean else self.attention.heads
+    def whole_weights(self) -> Whole:
+        """Those that given targets make: one a head, or none where attention is `lean`."""
+        across = 0 if self.attention is None or self.attention.lean else self.attention.heads
+        return Whole(across, self.encoder.own_weights, self.decoder.fusion.own_weights)
 
     @property
     def has_attention(self) -> bool:

@@ -64,6 +64,7 @@ class SelfAttention(Encoder):
         self.blocks = nn.ModuleList(
             Layer(hidden_size, heads, feed_forward_size, scope=None, norm=norm, dropout=dropout) for _ in range(layers)
         )
+        self.own_weights = self.blocks[0].attention.heads  # pyright: ignore
         self.norm = nn.LayerNorm(hidden_size) if norm == "before" else nn.Identity()
 
     def forward(self, source: Tensor, mask: Tensor, positions: Tensor) -> Encoded:

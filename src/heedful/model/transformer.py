@@ -80,6 +80,7 @@ class Transformer(Fusion):
             Layer(hidden_size, heads, feed_forward_size, scope=Causal(), norm=norm, dropout=dropout)
             for _ in range(layers)
         )
+        self.own_weights = self.blocks[0].attention.heads  # pyright: ignore
         self.around_source = Residual(hidden_size, norm=norm, dropout=dropout)
         projected = attention.heads > 1 and value_size == hidden_size
         self.combine = nn.Identity() if projected else Linear(value_size, hidden_size, bias=False)  # W_c

@@ -17,7 +17,7 @@ from heedful.errors import TrainingError
 from heedful.model import Loss, Model
 from heedful.predictor import asked_of, to_device
 from heedful.recipes import Recipe
-from heedful.room import NARROWER, room_for
+from heedful.room import room_for
 from heedful.training.checkpoint import Store
 from heedful.training.events import Reporter, Update, Validated
 from heedful.training.log import Log
@@ -148,7 +148,7 @@ class Loop:
             f"a batch of {len(places)} pairs (training lines {self._lines(places)})",
             asked,
             device=self.accelerator.device,
-            remedy=f"lower {fewer}data.max_length" + (f", or take {NARROWER}" if asked.dense else ""),
+            remedy=f"lower {fewer}data.max_length" + (f", or take {asked.whole.narrower}" if asked.bytes else ""),
             error=TrainingError,
         )
 
