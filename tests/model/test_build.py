@@ -87,7 +87,7 @@ def test_what_is_not_known_is_refused(options, message):
         ({"readout": "attentional", "fusion": "none"}, "only fusion 'late' has"),
         ({"start": "mean"}, "the decoder's size 11, got 14"),
         ({"start": "last"}, "1 layers of 11 with hidden; got 1 layers of 14 with hidden"),
-        ({"start": "backward_first", "bidirectional": False}, "needs a bidirectional encoder"),
+        ({"start": "backward_first", "bidirectional": False}, "needs an encoder that reads backward too"),
         ({"scope": {"name": "local_p", "window": 0}}, "window must be at least 1, got 0"),
         ({"score": {"name": "additive", "attention_size": 0}}, "attention_size must be at least 1, got 0"),
         ({"score": {"name": "location", "max_positions": -3}}, "max_positions must be at least 1, got -3"),

@@ -145,7 +145,7 @@ def test_mean_of_nothing_is_zero():
         ("last", {"cell": "lstm"}, 14, 1, "gru", "14 with hidden; got 1 layers of 14 with hidden+cell"),
         ("mean", {}, 11, 1, "gru", "the decoder's size 11, got 14; 'learned_mean' takes any"),
         ("mean", {"bidirectional": False}, 14, 1, "gru", "the decoder's size 14, got 7"),
-        ("backward_first", {"bidirectional": False}, 11, 1, "gru", "needs a bidirectional encoder"),
+        ("backward_first", {"bidirectional": False}, 11, 1, "gru", "needs an encoder that reads backward too"),
     ],
 )  # fmt: skip
 def test_sizes_that_do_not_fit_are_named(name, options, hidden_size, layers, cell, message):

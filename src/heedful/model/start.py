@@ -155,7 +155,7 @@ class BackwardFirst(Start):
     def __init__(self, encoder: Encoder, *, cell: type[Cell], hidden_size: int, layers: int) -> None:
         super().__init__(encoder, cell=cell, hidden_size=hidden_size, layers=layers)
         if not encoder.bidirectional:
-            raise SizeError("start 'backward_first' needs a bidirectional encoder, got one that only reads forward")
+            raise SizeError("start 'backward_first' needs an encoder that reads backward too, and this one does not")
         self.projections = self._projections(encoder.hidden_size)  # W_s
 
     def forward(self, encoded: Encoded) -> LayerStates:
