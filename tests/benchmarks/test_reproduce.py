@@ -1,5 +1,6 @@
 """The reproductions: what is planned, that every cell can be trained, and what follows from counts."""
 
+import gzip
 import json
 import sys
 from itertools import product
@@ -48,6 +49,20 @@ def test_the_plan_keeps_to_its_limits_and_stands_in_the_document(reproduce, stud
     for name in NAMES:
         assert f"<!-- {name}: begin -->" in document
         assert f"python benchmarks/reproduce/{name}.py DATA" in document
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_tables_in_the_document_follow_from_the_results_that_are_kept(studies, name):
+    from reproduction.command import known_runs, report
+
+    document = (ROOT / "docs" / "reproductions.md").read_text("utf-8")
+    shown = document.partition(f"<!-- {name}: begin -->")[2].partition(f"<!-- {name}: end -->")[0].strip()
+    kept = FOLDER / "results" / f"{name}.json.gz"
+    if not kept.exists():
+        assert shown == "Not run yet."
+        return
+    study = next(study for study in studies if study.name == name)
+    assert shown == report(study, {"runs": known_runs(kept, study, None)})
 
 
 def test_hours_are_those_of_all_seeds(reproduce):
@@ -273,6 +288,51 @@ def test_a_reproduction_is_stopped_goes_on_and_writes_its_table(small, tmp_path,
     assert {name: sorted(seeds) for name, seeds in kept.items()} == {"general": ["1", "2"], "additive": ["1", "2"]}
     assert kept["general"]["2"]["updates"] == 2
     assert kept["general"]["2"]["views"]["test"]["lengths"] == [3] * 8
+
+
+def test_what_is_known_is_not_trained_again(small, tmp_path, monkeypatch, capsys):
+    from reproduction.command import main
+
+    def call(*words):
+        monkeypatch.setattr("sys.argv", ["small.py", str(tmp_path), "--out", *words])
+        main(small)
+        return capsys.readouterr().out
+
+    first = call(str(tmp_path / "one"), "--seeds", "1")
+    known = tmp_path / "known.json.gz"
+    known.write_bytes(gzip.compress((tmp_path / "one" / "results.json").read_bytes()))
+    both = call(str(tmp_path / "two"), "--known", str(known))
+    assert [line for line in both.splitlines() if line.endswith("begins")] == [
+        "general, seed 2: begins",
+        "additive, seed 2: begins",
+    ]
+    assert "4 of 4 runs" in both
+    again = call(str(tmp_path / "three"), "--known", str(known), "--seeds", "1")  # with nothing to train
+    assert again == first[first.index("| score") :]
+
+
+@pytest.mark.parametrize("change", ["study", "settings", "cell", "text", "nothing"])
+def test_what_is_known_of_something_else_is_refused(small, tmp_path, change):
+    from reproduction.command import identity, known_runs
+
+    cell = small.cells[0]
+    run = {"minutes": 1.0, "cell": identity(cell, None)}
+    found = {"study": small.name, "runs": {cell.name: {"1": run}}}
+    known = tmp_path / "known.json"
+    if change == "study":
+        found["study"] = "width"
+    elif change == "settings":
+        run["cell"]["settings"]["model.score"] = "dot"
+    elif change == "cell":
+        found["runs"]["another"] = found["runs"][cell.name]
+    known.write_text("[" if change == "text" else json.dumps(found))
+    if change == "nothing":
+        assert known_runs(known, small, None) == found["runs"]
+        with pytest.raises(DataError, match="cells that were others then"):
+            known_runs(known, small, updates=3)
+        return
+    with pytest.raises(DataError, match=r"known\.json: (has|expected) results of"):
+        known_runs(known, small, None)
 
 
 def test_a_document_without_the_marks_is_not_touched(reproduce, tmp_path):
