@@ -172,6 +172,22 @@ def test_what_is_refused_is_refused_before_any_training(words, tmp_path, argumen
     assert not (tmp_path / "out/early").exists()
 
 
+@pytest.mark.parametrize("change", [{"set": {"data.dev_share": 0.3}}, {"size": 40}])
+def test_pairs_that_are_held_out_are_not_changed_under_what_is_trained(compared, words, change):
+    _, out = compared
+    before = {path: path.read_bytes() for path in (out / "data").iterdir()}
+    with pytest.raises(RunError, match="other pairs were held out there than are asked for now"):
+        compare_tiny(words, out, **change)
+    assert {path: path.read_bytes() for path in (out / "data").iterdir()} == before
+
+
+@pytest.mark.parametrize("arguments", [{"jobs": 0}, {"set": {"model.decoder_size": 13}}, {"links": __file__}])
+def test_what_is_refused_leaves_nothing(words, tmp_path, arguments):
+    with pytest.raises(HeedfulError):
+        compare_tiny(words, tmp_path / "out", **arguments)
+    assert not (tmp_path / "out").exists()
+
+
 def test_gold_links_give_the_alignment_error_rate(words, quick_costs, tmp_path):
     """And recipes may have names of their own, and be files."""
     lines = words.read_text().splitlines()
@@ -236,14 +252,14 @@ def test_a_line_is_copied_as_it_is(tmp_path):
     rows = [(f"w{number}", f"W {number}", "a third\N{LATIN SMALL LETTER E WITH ACUTE}") for number in range(60)]
     pairs = write_pairs(tmp_path / "all.tsv", rows)
     data = load("tiny", {"data.dev_share": 0.2}).data
-    split = split_data(Given(str(pairs)), data, tmp_path / "out")
+    split = split_data(Given(str(pairs)), data, tmp_path / "out", check=len)
     files = [Path(place).read_text("utf-8").splitlines() for place in (split.train, split.dev, split.test)]
     assert sorted(line for lines in files for line in lines) == sorted(pairs.read_text("utf-8").splitlines())
     held = {name: {pair.source for pair in split.corpora[name].pairs} for name in ("dev", "test")}
     assert held["dev"] == {source for source, *_ in rows if held_out(source, 0.2)}
     assert held["dev"] | held["test"] == {source for source, *_ in rows if held_out(source, 0.4)}
     # With a test of its own, the same sources are held out for development.
-    other = split_data(Given(str(pairs), test=str(pairs)), data, tmp_path / "other")
+    other = split_data(Given(str(pairs), test=str(pairs)), data, tmp_path / "other", check=len)
     assert (other.dev != split.dev, Path(other.dev).read_text()) == (True, Path(split.dev).read_text())
     assert other.test == str(pairs)
     assert other.size("train") == split.size("train") + split.size("test")
@@ -255,16 +271,16 @@ def test_parallel_files_and_built_in_corpora(tmp_path):
     data = load("tiny", {"data.dev_share": 0.2}).data
     for name in ("src", "trg"):
         (tmp_path / f"all.{name}").write_text("".join(f"{name}{number}\n" for number in range(40)))
-    split = split_data(Given(f"{tmp_path}/all.src,{tmp_path}/all.trg", size=7), data, tmp_path / "out")
+    split = split_data(Given(f"{tmp_path}/all.src,{tmp_path}/all.trg", size=7), data, tmp_path / "out", check=len)
     assert split.train == f"{tmp_path}/out/data/train.src,{tmp_path}/out/data/train.trg"
     assert split.size("train") == 7
     assert all(pair.source[3:] == (pair.target or "")[3:] for pair in split.corpora["dev"].pairs)
 
-    built_in = split_data(Given("copy", size=11), data, tmp_path / "copy")
+    built_in = split_data(Given("copy", size=11), data, tmp_path / "copy", check=len)
     assert (built_in.dev, built_in.test) == ("copy:dev", "copy:test")
     assert (built_in.size("train"), built_in.size("test")) == (11, 500)
-    assert split_data(Given("copy", size=12_345), data, tmp_path / "many").size("train") == 12_345
-    whole = split_data(Given("copy"), data, tmp_path / "none")
+    assert split_data(Given("copy", size=12_345), data, tmp_path / "many", check=len).size("train") == 12_345
+    whole = split_data(Given("copy"), data, tmp_path / "none", check=len)
     assert (whole.train, whole.dev, whole.test) == ("copy", "copy:dev", "copy:test")
     assert not (tmp_path / "none").exists()
 

@@ -16,6 +16,7 @@ from heedful.comparison.report import write_report
 from heedful.comparison.results import FILE
 from heedful.errors import DataError, RecipeError
 from heedful.notes import Message
+from heedful.predictor import check_count
 from heedful.recipes import Recipe
 from heedful.recipes.load import Settings
 from heedful.series import Trial, Watcher, make_trial, run_series
@@ -79,8 +80,8 @@ def compare(
     budget = _budget(updates, minutes, seeds)
     _trials(chosen, budget, "", "")  # a budget or seed that is none is told before anything is read
     tell, out = message or (lambda text: None), Path(out)
-    split = split_data(given, chosen[0].recipe.data, out)
-    check_designs(chosen, split.corpora["train"].pairs)
+    check_count("jobs", jobs)
+    split = split_data(given, chosen[0].recipe.data, out, check=lambda pairs: check_designs(chosen, pairs))
     tell(
         f"{len(chosen)} designs, seeds {', '.join(map(str, seeds))}; {split.size('train'):,} pairs to train on, "
         f"{split.size('dev'):,} for development, {split.size('test'):,} to decide"

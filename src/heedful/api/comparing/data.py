@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -53,8 +53,11 @@ class Split:
         return len(self.corpora[name].pairs)
 
 
-def split_data(given: Given, data: DataRecipe, out: Path) -> Split:
+def split_data(given: Given, data: DataRecipe, out: Path, *, check: Callable[[Sequence[Pair]], None]) -> Split:
     """Read all parts; what was not given is held out of the pairs, and written into ``OUT/data``.
+
+    Nothing is written before `check` has seen the pairs to train on, nor over what was held out otherwise: runs that
+    are there may have been trained on what would be tested now.
 
     A built-in corpus has its own parts. Of anything else, sources are held out by their hash, as training does it:
     ``data.dev_share`` of them for development, and as many for the test.
@@ -62,7 +65,7 @@ def split_data(given: Given, data: DataRecipe, out: Path) -> Split:
     Raises:
         DataError: something cannot be read or is too small to be split; links have not as many lines as the pairs that
             they are of.
-        RunError: a file cannot be written.
+        RunError: a file cannot be written, or other pairs were held out there before.
     """
     built_in = None if os.path.exists(given.pairs) else corpora.find(given.pairs)
     dev, test = given.dev, given.test
@@ -74,16 +77,22 @@ def split_data(given: Given, data: DataRecipe, out: Path) -> Split:
         found = {"train": given.pairs, "dev": dev, "test": test}
         held = {name: read(place, data) for name, place in found.items()}
         _check_links(given.links, held["test"])
+        check(held["train"].pairs)
         return Split(given.pairs, dev, test, given.links, held)
     if data.source_features is not None:
         raise DataError(
             "sources that are files (data.source_features) cannot be held out: give dev and test, and no size"
         )
-    return _hold_out(given, data, out, dev, test)
-
-
-def _hold_out(given: Given, data: DataRecipe, out: Path, dev: str | None, test: str | None) -> Split:
     corpus = read(given.pairs, data)
+    members, own = _parts(given, data, corpus, dev, test)
+    check(members["train"])
+    return _hold_out(given, data, corpus, members, own, out / FOLDER, {"dev": dev, "test": test})
+
+
+def _parts(
+    given: Given, data: DataRecipe, corpus: Corpus, dev: str | None, test: str | None
+) -> tuple[dict[str, list[Pair]], list[str]]:
+    """The pairs of each part, and the names of those that are held out."""
     members: dict[str, list[Pair]] = {"train": [], "dev": [], "test": []}
     own = [name for name, place in (("dev", dev), ("test", test)) if place is None]  # parts that are held out
     for pair in corpus.pairs:
@@ -96,19 +105,32 @@ def _hold_out(given: Given, data: DataRecipe, out: Path, dev: str | None, test: 
                 f"leaves nothing for {name}; expected more pairs, another data.dev_share, or files for dev and test"
             )
     members["train"] = spread(members["train"], given.size)
-    folder = _made(out / FOLDER)
-    lines = _Lines(given.pairs, corpus)
-    places = {"dev": dev, "test": test}
+    return members, own
+
+
+def _hold_out(
+    given: Given,
+    data: DataRecipe,
+    corpus: Corpus,
+    members: dict[str, list[Pair]],
+    own: Sequence[str],
+    folder: Path,
+    places: dict[str, str | None],
+) -> Split:
+    lines, links = _Lines(given.pairs, corpus), given.links
+    files: dict[Path, bytes] = {}
     for name in ("train", *own):
-        places[name] = lines.write(folder, name, [pair.line for pair in members[name]])
-    held = {name: read(str(place), data) for name, place in places.items()}
-    links = given.links
+        files |= lines.files(folder, name, [pair.line for pair in members[name]])
+        places[name] = lines.location(folder, name)
     if links is not None and "test" in own:
         _check_links(links, corpus)
         links = str(folder / "links.txt")
-        write_atomically(links, _text(read_lines(str(given.links)), [pair.line for pair in members["test"]]))
-    else:
-        _check_links(links, held["test"])
+        files[Path(links)] = _text(read_lines(str(given.links)), [pair.line for pair in members["test"]])
+    elif links is not None:
+        _check_links(links, read(str(places["test"]), data))
+    _made(folder)
+    _write(files)
+    held = {name: read(str(place), data) for name, place in places.items()}
     return Split(str(places["train"]), str(places["dev"]), str(places["test"]), links, held)
 
 
@@ -125,11 +147,24 @@ class _Lines:
             sides = zip((".src", ".trg"), location.split(","), strict=True)
             self._sides = {side: read_lines(path) for side, path in sides}
 
-    def write(self, folder: Path, name: str, numbers: Sequence[int]) -> str:
-        """Those of these numbers, from 1; returns the location."""
-        for suffix, lines in self._sides.items():
-            write_atomically(folder / f"{name}{suffix}", _text(lines, numbers))
+    def files(self, folder: Path, name: str, numbers: Sequence[int]) -> dict[Path, bytes]:
+        """What the files of a part hold: the lines of these numbers, from 1."""
+        return {folder / f"{name}{suffix}": _text(lines, numbers) for suffix, lines in self._sides.items()}
+
+    def location(self, folder: Path, name: str) -> str:
+        """Of these files, as a text."""
         return ",".join(str(folder / f"{name}{suffix}") for suffix in self._sides)
+
+
+def _write(files: dict[Path, bytes]) -> None:
+    for path, held in files.items():
+        if path.exists() and path.read_bytes() != held:
+            raise RunError(
+                f"{path}: other pairs were held out there than are asked for now; name another folder, or remove this "
+                "one"
+            )
+    for path, held in files.items():
+        write_atomically(path, held)
 
 
 def _text(lines: Sequence[bytes], numbers: Iterable[int]) -> bytes:
