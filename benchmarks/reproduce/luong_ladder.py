@@ -21,8 +21,9 @@ from reproduction.tables import At, Claim, Row, Table, difference
 from reproduction.tasks import captions, lines
 
 from heedful.files import write_atomically
+from heedful.series import digest_of
 
-DICTIONARY = "dictionary.tsv"
+DICTIONARY = "dictionary-{}.tsv"
 WINDOW = 5  # D; the paper's is 10, and its sentences are twice as long
 
 
@@ -55,9 +56,13 @@ CELLS = [
 
 def tasks(data: Path, out: Path) -> Mapping[str, Task]:
     task = captions(data / "multi30k-ende", "en", "de")
-    if not (out / DICTIONARY).exists():
-        write_dictionary(out / DICTIONARY, task)
+    if not (path := out / _dictionary(task)).exists():
+        write_dictionary(path, task)
     return {"captions": task}
+
+
+def _dictionary(task: Task) -> str:
+    return DICTIONARY.format(digest_of(task.pairs)[:12])
 
 
 def write_dictionary(path: Path, task: Task) -> None:
@@ -75,7 +80,7 @@ def judge(cell: Cell) -> Judge:
     def look(run: Path, task: Task) -> Mapping[str, Seen]:
         seen = {"test": answers(run, task.test, "bleu")}
         if cell.settings["model.fusion"]["name"] == "late":
-            dictionary = run.parents[2] / DICTIONARY  # OUT/runs/CELL/seed-N
+            dictionary = run.parents[2] / _dictionary(task)  # OUT/runs/CELL/seed-N
             seen["replaced"] = answers(run, task.test, "bleu", unknown="replace", dictionary=dictionary)
         return seen
 

@@ -53,7 +53,8 @@ def test_the_plan_keeps_to_its_limits_and_stands_in_the_document(reproduce, stud
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_tables_in_the_document_follow_from_the_results_that_are_kept(studies, name):
-    from reproduction.command import known_runs, report
+    from reproduction.command import report
+    from reproduction.kept import known_runs
 
     document = (ROOT / "docs" / "reproductions.md").read_text("utf-8")
     shown = document.partition(f"<!-- {name}: begin -->")[2].partition(f"<!-- {name}: end -->")[0].strip()
@@ -264,7 +265,7 @@ def test_a_reproduction_is_stopped_goes_on_and_writes_its_table(small, tmp_path,
     command = ["small.py", str(tmp_path), "--out", str(tmp_path / "out"), "--write-docs", str(document)]
     monkeypatch.setattr("sys.argv", [*command, "--only", "general", "--seeds", "1"])
     main(small)
-    assert "1 of 4 runs" in document.read_text()
+    assert "1 runs (seeds 1), 4 planned" in document.read_text()
     assert "not run" in document.read_text()
     capsys.readouterr()
 
@@ -281,7 +282,7 @@ def test_a_reproduction_is_stopped_goes_on_and_writes_its_table(small, tmp_path,
     assert text.endswith("<!-- small: end -->\n\nmore\n")
     assert "old" not in text
     assert "not run" not in text
-    assert "4 of 4 runs (seeds 1, 2)" in text
+    assert "4 runs (seeds 1, 2), 4 planned" in text
     assert text.count(" ± ") == 4
     assert "- `aer\\|lines:8\\|sure:24\\|" in text
     kept = json.loads((tmp_path / "out" / "results.json").read_text())["runs"]
@@ -290,14 +291,20 @@ def test_a_reproduction_is_stopped_goes_on_and_writes_its_table(small, tmp_path,
     assert kept["general"]["2"]["views"]["test"]["lengths"] == [3] * 8
 
 
-def test_what_is_known_is_not_trained_again(small, tmp_path, monkeypatch, capsys):
+@pytest.fixture
+def call(small, tmp_path, monkeypatch, capsys):
+    """The script, called with an OUT and options; what it prints."""
     from reproduction.command import main
 
-    def call(*words):
+    def called(*words):
         monkeypatch.setattr("sys.argv", ["small.py", str(tmp_path), "--out", *words])
         main(small)
         return capsys.readouterr().out
 
+    return called
+
+
+def test_what_is_known_is_not_trained_again(call, tmp_path):
     first = call(str(tmp_path / "one"), "--seeds", "1")
     known = tmp_path / "known.json.gz"
     known.write_bytes(gzip.compress((tmp_path / "one" / "results.json").read_bytes()))
@@ -306,17 +313,17 @@ def test_what_is_known_is_not_trained_again(small, tmp_path, monkeypatch, capsys
         "general, seed 2: begins",
         "additive, seed 2: begins",
     ]
-    assert "4 of 4 runs" in both
+    assert "4 runs (seeds 1, 2), 4 planned" in both
     again = call(str(tmp_path / "three"), "--known", str(known), "--seeds", "1")  # with nothing to train
     assert again == first[first.index("| score") :]
 
 
-@pytest.mark.parametrize("change", ["study", "settings", "cell", "text", "nothing"])
+@pytest.mark.parametrize("change", ["study", "settings", "cell", "seed", "views", "data", "text", "nothing"])
 def test_what_is_known_of_something_else_is_refused(small, tmp_path, change):
-    from reproduction.command import identity, known_runs
+    from reproduction.kept import identity, known_runs
 
     cell = small.cells[0]
-    run = {"minutes": 1.0, "cell": identity(cell, None)}
+    run = {"minutes": 1.0, "updates": 2, "stopped": "budget", "cell": identity(cell, None), "data": "d", "views": {}}
     found = {"study": small.name, "runs": {cell.name: {"1": run}}}
     known = tmp_path / "known.json"
     if change == "study":
@@ -325,6 +332,11 @@ def test_what_is_known_of_something_else_is_refused(small, tmp_path, change):
         run["cell"]["settings"]["model.score"] = "dot"
     elif change == "cell":
         found["runs"]["another"] = found["runs"][cell.name]
+    elif change == "seed":
+        found["runs"][cell.name] = {"one": run}
+    elif change == "views":
+        del run["views"]
+    tasks = small.tasks(tmp_path, tmp_path) if change == "data" else None
     known.write_text("[" if change == "text" else json.dumps(found))
     if change == "nothing":
         assert known_runs(known, small, None) == found["runs"]
@@ -332,7 +344,67 @@ def test_what_is_known_of_something_else_is_refused(small, tmp_path, change):
             known_runs(known, small, updates=3)
         return
     with pytest.raises(DataError, match=r"known\.json: (has|expected) results of"):
-        known_runs(known, small, None)
+        known_runs(known, small, None, tasks)
+
+
+def test_runs_of_other_budgets_and_records_that_are_damaged_do_not_count(small, call, tmp_path):
+    out = str(tmp_path / "out")
+    assert "1 runs (seeds 7), 4 planned" in call(out, "--only", "general", "--seeds", "7", "--updates", "3")
+    tried = call(out, "--only", "additive", "--seeds", "1", "--updates", "1")
+    assert "1 runs (seeds 1), 4 planned" in tried
+    assert "Not with the planned budgets" in tried
+    assert "Not with the planned budgets" not in call(out, "--only", "general", "--seeds", "1")
+    seen = tmp_path / "out" / "runs" / "general" / "seed-1" / "seen.json"
+    before = seen.read_text()
+    seen.write_text(before[:-9])
+    assert "1 runs (seeds 1), 4 planned" in call(out, "--only", "general", "--seeds", "1")
+    assert json.loads(seen.read_text()) == json.loads(before)
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "told"),
+    [
+        (["out", "--updates", "0"], 2, "train.updates"),
+        (["out", "--write-docs", "nowhere.md"], 2, "nowhere.md"),
+        (["pairs.tsv"], 2, "pairs.tsv"),
+        (["out", "--known", "nowhere.json"], 2, "expected results of a reproduction"),
+    ],
+)
+def test_what_goes_wrong_is_told(small, call, capsys, tmp_path, monkeypatch, words, code, told):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as stopped:
+        call(*words)
+    assert stopped.value.code == code
+    assert told in capsys.readouterr().err
+    assert not (tmp_path / "out" / "runs").exists()
+
+
+def test_it_may_be_stopped(small, call, capsys, tmp_path, monkeypatch):
+    def stop(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("reproduction.command.run_series", stop)
+    with pytest.raises(SystemExit) as stopped:
+        call(str(tmp_path / "out"))
+    assert stopped.value.code == 130
+    assert capsys.readouterr().err == "stopped; the same command goes on\n"
+
+
+def test_what_is_said_to_change_nothing_takes_no_part_in_the_correction(reproduce, monkeypatch):
+    from reproduction import tables
+
+    one, other = tables.At("one"), tables.At("other")
+    told = []
+    monkeypatch.setattr(tables, "holm", lambda chances: told.append(list(chances)) or list(chances))
+    monkeypatch.setattr(tables, "contrast", lambda parts, cells: tables.Found(1.0, 0.5, 1.5, 0.01 * len(told) + 0.02))
+    claims = [
+        tables.Claim("same", "", tables.difference(one, other), "about", 2.0),
+        tables.Claim("more", "", tables.difference(one, other)),
+        tables.Claim("other", "", tables.difference(one, other), "about", 1.0),
+    ]
+    lines = tables._render_claims(claims, {}).splitlines()[2:]
+    assert told == [[0.02]]
+    assert [line.rsplit("|", 2)[1].strip() for line in lines] == ["agrees", "agrees", "open"]
 
 
 def test_a_document_without_the_marks_is_not_touched(reproduce, tmp_path):

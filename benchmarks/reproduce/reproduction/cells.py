@@ -57,7 +57,7 @@ class Cell(NamedTuple):
             pairs=task.pairs,
             dev=task.dev,
             seed=seed,
-            updates=updates or self.updates,
+            updates=self.updates if updates is None else updates,
             set=dict(self.settings),
         )
 

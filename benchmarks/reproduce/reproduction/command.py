@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import argparse
-import gzip
 import json
 import sys
-import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from reproduction.cells import Cell, Study, Task
-from reproduction.seen import Seen
+from reproduction.kept import Runs, identity, known_runs, read_run, record, seen_of
 from reproduction.tables import Cells, render
 
 from heedful.errors import DataError, HeedfulError
 from heedful.files import write_atomically
 from heedful.series import Finished, Trial, Unwatched, folder_of, run_series
-
-Runs = dict[str, dict[str, Any]]
-"""What was seen of each cell's runs, by seed."""
 
 SEEN = "seen.json"
 RESULTS = "results.json"
@@ -29,18 +24,26 @@ DOCUMENT = Path(__file__).parents[3] / "docs" / "reproductions.md"
 
 
 def main(study: Study) -> None:
-    """Run `study` as the command line says; exit code 2 for an error that is told."""
+    """Run `study` as the command line says; exit code 2 for an error that is told, 130 for Ctrl-C."""
     try:
         _run(study, _options(study))
-    except HeedfulError as error:
+    except (HeedfulError, OSError) as error:
         print(error, file=sys.stderr)
         raise SystemExit(2) from None
+    except KeyboardInterrupt:
+        print("stopped; the same command goes on", file=sys.stderr)
+        raise SystemExit(130) from None
 
 
 def _run(study: Study, options: argparse.Namespace) -> None:
+    if options.write_docs is not None:
+        between(options.write_docs, study.name)  # before hours of training
+    if not options.data.is_dir():
+        raise DataError(f"{options.data}: no such folder of data")
     options.out.mkdir(parents=True, exist_ok=True)
-    known = {} if options.known is None else known_runs(options.known, study, options.updates)
-    trained = Trained(study, study.tasks(options.data, options.out), options.out, options.updates, known)
+    tasks = study.tasks(options.data, options.out)
+    known = {} if options.known is None else known_runs(options.known, study, options.updates, tasks)
+    trained = Trained(study, tasks, options.out, options.updates, known)
     with one_thread():
         trained.train(options.only or [cell.name for cell in study.cells], options.seeds, options.jobs)
     text = report(study, trained.results())
@@ -85,31 +88,6 @@ def _options(study: Study) -> argparse.Namespace:
     return parser.parse_args()
 
 
-def identity(cell: Cell, updates: int | None) -> dict[str, Any]:
-    """What of a cell decides what is trained."""
-    own = {"recipe": cell.recipe, "task": cell.task, "updates": updates or cell.updates, "settings": cell.settings}
-    return json.loads(json.dumps(own))
-
-
-def known_runs(path: Path, study: Study, updates: int | None) -> Runs:
-    """What a ``results.json`` holds, gzipped or not.
-
-    Raises:
-        DataError: it cannot be read, or is of another study, or of cells that have changed since.
-    """
-    try:
-        data = path.read_bytes()
-        found = json.loads(gzip.decompress(data) if path.suffix == ".gz" else data)
-        runs: Runs = found["runs"]
-        cells = {name: [run["cell"] for run in seeds.values()] for name, seeds in runs.items()}
-    except (OSError, EOFError, zlib.error, ValueError, AttributeError, KeyError, TypeError) as error:
-        raise DataError(f"{path}: expected results of a reproduction, got {error!r}") from None
-    own = {cell.name: identity(cell, updates) for cell in study.cells}
-    if found.get("study") != study.name or any(one != own.get(name) for name, each in cells.items() for one in each):
-        raise DataError(f"{path}: has results of another reproduction, or of cells that were others then")
-    return runs
-
-
 class Trained(Unwatched):
     """The runs of a study; watches them, and looks at each as soon as it has ended.
 
@@ -141,44 +119,46 @@ class Trained(Unwatched):
 
     def ended(self, trial: Trial, finished: Finished) -> None:
         path = folder_of(trial, self.out / "runs") / SEEN
-        if not path.exists():
+        if read_run(path) is None:
             cell = self._cells[trial.name]
-            views = self.study.judge(cell)(path.parent, self._tasks[cell.task])
-            kept = {"minutes": finished.minutes, "updates": finished.updates, "stopped": finished.stopped}
-            kept["cell"] = identity(cell, self.updates)
-            seen = {name: view._asdict() for name, view in views.items()}
-            write_atomically(path, json.dumps({**kept, "views": seen}))
+            task = self._tasks[cell.task]
+            views = self.study.judge(cell)(path.parent, task)
+            write_atomically(path, json.dumps(record(cell, task, self.updates, finished, views)))
             print(
                 f"{trial}: {finished.updates} updates in {finished.minutes:.1f} minutes, {finished.stopped}", flush=True
             )
 
     def results(self) -> dict[str, Any]:
-        """Of all runs that are there or known, also those of earlier calls: written to ``OUT/results.json``."""
-        runs = {
-            name: self.known.get(name, {})
-            | {str(seed): json.loads(path.read_text("utf-8")) for seed, path in self._paths(name)}
-            for name in self._cells
-        }
+        """Of all runs that are there or known, also those of earlier calls: written to ``OUT/results.json``.
+
+        Of such calls only those with the same budgets.
+        """
+        runs = {name: self.known.get(name, {}) | self._own(cell) for name, cell in self._cells.items()}
         found = {"study": self.study.name, "runs": {name: seeds for name, seeds in runs.items() if seeds}}
         write_atomically(self.out / RESULTS, json.dumps(found))
         return found
 
-    def _paths(self, name: str) -> list[tuple[int, Path]]:
-        found = (self.out / "runs" / name).glob(f"seed-*/{SEEN}")
-        return sorted((int(path.parent.name.removeprefix("seed-")), path) for path in found)
+    def _own(self, cell: Cell) -> dict[str, Any]:
+        paths = (self.out / "runs" / cell.name).glob(f"seed-*/{SEEN}")
+        found = {int(path.parent.name.removeprefix("seed-")): read_run(path) for path in paths}
+        same = identity(cell, self.updates)
+        return {str(seed): run for seed, run in sorted(found.items()) if run is not None and run["cell"] == same}
 
 
 def report(study: Study, results: dict[str, Any]) -> str:
     """The tables, and what was run for them."""
     cells: Cells = {
-        name: {int(seed): {view: Seen(**seen) for view, seen in run["views"].items()} for seed, run in seeds.items()}
-        for name, seeds in results["runs"].items()
+        name: {int(seed): seen_of(run) for seed, run in seeds.items()} for name, seeds in results["runs"].items()
     }
     runs = [run for seeds in results["runs"].values() for run in seeds.values()]
     hours = sum(run["minutes"] for run in runs) / 60
     planned = len(study.cells) * len(study.seeds)
-    used = f"{len(runs)} of {planned} runs (seeds {', '.join(map(str, study.seeds))}); {hours:.1f} hours of training, "
-    used += f"{study.hours:.1f} planned for all."
+    seeds = sorted({int(seed) for some in results["runs"].values() for seed in some})
+    used = f"{len(runs)} runs (seeds {', '.join(map(str, seeds))}), {planned} planned; {hours:.1f} hours of training, "
+    used += f"{study.hours:.1f} planned."
+    own = {cell.name: cell.updates for cell in study.cells}
+    if any(run["cell"]["updates"] != own[name] for name, some in results["runs"].items() for run in some.values()):
+        used += " **Not with the planned budgets: to try things out.**"
     odd = [
         f"{name}, seed {seed}: {run['stopped']}."
         for name, seeds in results["runs"].items()
@@ -194,10 +174,21 @@ def write_between(path: Path, name: str, text: str) -> None:
     Raises:
         DataError: the marks are not there.
     """
+    before, after = between(path, name)
+    write_atomically(path, f"{before}\n{text}\n\n{after}")
+
+
+def between(path: Path, name: str) -> tuple[str, str]:
+    """What stands before the place of `name` in a document, and behind it, each with its mark.
+
+    Raises:
+        DataError: the marks are not there.
+        OSError: nor is the document.
+    """
     document = path.read_text("utf-8")
     begin, end = f"<!-- {name}: begin -->\n", f"<!-- {name}: end -->"
     before, found, rest = document.partition(begin)
     _, also, after = rest.partition(end)
     if not found or not also:
         raise DataError(f"{path}: expected the marks {begin.strip()!r} and {end!r}, each once and in that order")
-    write_atomically(path, f"{before}{begin}\n{text}\n\n{end}{after}")
+    return before + begin, end + after

@@ -121,20 +121,20 @@ def _sums(seen: Seen, at: At) -> np.ndarray:
 
 def _render_claims(claims: Sequence[Claim], cells: Cells) -> str:
     found = [contrast(claim.contrast, cells) for claim in claims]
-    known = [one.chance for one in found if one is not None]
-    adjusted = iter(holm(known))
+    tested = [place for place, claim in enumerate(claims) if found[place] is not None and claim.expected != "about"]
+    adjusted = dict(zip(tested, holm([found[place].chance for place in tested]), strict=True))  # pyright: ignore
     lines = [_line(["the paper says", "its figures", "we see, 95 % interval", ""]), _line(["---"] * 4)]
-    for claim, one in zip(claims, found, strict=True):
+    for place, (claim, one) in enumerate(zip(claims, found, strict=True)):
         if one is None:
             lines.append(_line([claim.says, claim.paper, "not run", ""]))
             continue
         told = f"{one.value:+.1f} ({one.low:+.1f} to {one.high:+.1f})"
-        lines.append(_line([claim.says, claim.paper, told, verdict(claim, one, next(adjusted))]))
+        lines.append(_line([claim.says, claim.paper, told, verdict(claim, one, adjusted.get(place, 1.0))]))
     return "\n".join(lines)
 
 
 def verdict(claim: Claim, found: Found, chance: float) -> str:
-    """Whether the figures bear the claim out; `chance` is the adjusted one."""
+    """Whether the figures bear the claim out; `chance` is the adjusted one. "About" goes by the interval alone."""
     if claim.expected == "about":
         if -claim.margin <= found.low and found.high <= claim.margin:
             return "agrees"
