@@ -37,9 +37,12 @@ def main() -> None:
     try:
         table = Table(options)
         table.fill(options.jobs)
-    except HeedfulError as error:
+    except (HeedfulError, OSError) as error:
         print(error, file=sys.stderr)
         raise SystemExit(2) from None
+    except KeyboardInterrupt:
+        print("stopped; the same command goes on", file=sys.stderr)
+        raise SystemExit(130) from None
     print(table.text())
 
 
@@ -81,6 +84,7 @@ class Rows:
             known["recipe"] = parse(known["recipe"], str(path)).model_dump(mode="json")  # keys that are new since then
             self._rows = known.pop("rows")
             same = all(row["data"] == data.get(language, row["data"]) for language, row in self._rows.items())
+            same &= all(len(row["errors"]) == len(of["columns"]) for row in self._rows.values())
         except (ValueError, AttributeError, KeyError, TypeError) as error:
             raise DataError(f"{path}: expected rows as they were written, got {error!r}") from None
         if known != of or not same:
@@ -105,7 +109,12 @@ class Table(Unwatched):
         self._languages = options.languages or sorted(path.name[:-10] for path in options.train.glob("*_train.tsv"))
         if not self._languages:
             raise DataError(f"{options.train}: expected a folder with files LANG_train.tsv, found none")
-        self._settings = dict(enumerate(options.best_of, start=1)) or {0: ""}
+        for path in (path for language in self._languages for path in self._files(language)):
+            if not Path(path).is_file():
+                raise DataError(f"{path}: no such file")
+        self._settings: dict[int, list[str]] = {0: []}
+        if options.best_of:
+            self._settings = {number: _words(text) for number, text in enumerate(options.best_of, start=1)}
         seeds = [f"seed {seed}" for seed in options.seeds]
         self._heads = [*options.best_of, "best"] if options.best_of else [*seeds, "mean", "all together"]
         recipe = load(options.recipe, options.set).model_dump(mode="json")
@@ -131,7 +140,7 @@ class Table(Unwatched):
                 pairs=pairs,
                 dev=dev,
                 seed=seed,
-                set=[*given.set, *shlex.split(settings)],
+                set=[*given.set, *settings],
             )
             for number, settings in self._settings.items()
             for seed in given.seeds
@@ -166,6 +175,13 @@ class Table(Unwatched):
             if chosen := [row for language, row in rows.items() if language != left_out]:
                 lines.append(_line(name, [statistics.mean(column) for column in zip(*chosen, strict=True)]))
         return "\n".join(lines)
+
+
+def _words(settings: str) -> list[str]:
+    try:
+        return shlex.split(settings)
+    except ValueError as error:
+        raise DataError(f"--best-of: expected settings quoted as in a shell, got {settings!r}: {error}") from None
 
 
 def _line(name: str, values: list[float]) -> str:

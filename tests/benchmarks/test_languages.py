@@ -88,6 +88,13 @@ def test_rows_of_something_else_are_refused(rows, refused, tmp_path):
     assert "expected rows as they were written" in refused("--languages", "vie", "--seeds", "1")
 
 
+def test_what_is_missing_or_wrong_is_told_before_any_training(refused, tmp_path):
+    assert "No closing quotation" in refused("--best-of", 'train.epochs="1')
+    (tmp_path / "dev" / "vie_dev.tsv").unlink()
+    assert refused() == f"{tmp_path}/dev/vie_dev.tsv: no such file\n"
+    assert not (tmp_path / "out" / "kor").exists()
+
+
 def test_a_folder_without_languages_is_refused(refused, tmp_path):
     for path in (tmp_path / "train").iterdir():
         path.unlink()
