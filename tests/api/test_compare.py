@@ -265,6 +265,22 @@ def test_a_line_is_copied_as_it_is(tmp_path):
     assert other.size("train") == split.size("train") + split.size("test")
 
 
+def test_sources_that_parts_share_are_told(tmp_path):
+    from heedful.api.comparing.data import Given, split_data
+
+    files = {}
+    for name, numbers in {"train": range(20), "dev": range(18, 24), "test": range(15, 30)}.items():
+        files[name] = str(write_pairs(tmp_path / f"{name}.tsv", [(f"w{number}", "A") for number in numbers]))
+    data = load("tiny").data
+    split = split_data(Given(files["train"], files["dev"], files["test"]), data, tmp_path / "out", check=len)
+    told = " ".join(split.shared())
+    assert "5 of the 15 test sources are trained on too" in told
+    assert "6 of the 15 test sources are development sources too" in told
+    assert "2 of the 6 development sources are trained on too" in told
+    held = split_data(Given(files["train"]), load("tiny", {"data.dev_share": 0.3}).data, tmp_path / "held", check=len)
+    assert not held.shared()
+
+
 def test_parallel_files_and_built_in_corpora(tmp_path):
     from heedful.api.comparing.data import Given, split_data
 

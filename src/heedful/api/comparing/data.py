@@ -52,6 +52,24 @@ class Split:
         """Pairs of a part."""
         return len(self.corpora[name].pairs)
 
+    def shared(self) -> tuple[str, ...]:
+        """What to know of parts that have sources in common, in words."""
+        asked = {name: {pair.asked for pair in corpus.pairs} for name, corpus in self.corpora.items()}
+        remarks = {
+            ("test", "train"): "are trained on too: on them, what has been learned by heart looks right",
+            ("test", "dev"): "are development sources too, by which the weights were chosen",
+            (
+                "dev",
+                "train",
+            ): "are trained on too: by them, the weights that are kept may be those that were overtrained",
+        }
+        found = []
+        for (one, other), remark in remarks.items():
+            if both := len(asked[one] & asked[other]):
+                kind = {"test": "test", "dev": "development"}[one]
+                found.append(f"{both:,} of the {len(asked[one]):,} {kind} sources {remark}.")
+        return tuple(found)
+
 
 def split_data(given: Given, data: DataRecipe, out: Path, *, check: Callable[[Sequence[Pair]], None]) -> Split:
     """Read all parts; what was not given is held out of the pairs, and written into ``OUT/data``.

@@ -101,7 +101,11 @@ class Comparing:
             breakdowns=by,
             examples=examples(parts[-1], self.split.corpora["test"], designs, out=self.out, target_split=target_split),
             recommendation=recommend(designs, decides, by),
-            notes=(*notes(designs, parts[-1], self.budget, self.machine), *self._tokens_note(token_name)),
+            notes=(
+                *self.split.shared(),
+                *notes(designs, parts[-1], self.budget, self.machine),
+                *self._tokens_note(token_name),
+            ),
             signature=self._signature(designs, parts[-1]),
         )
 
