@@ -12,6 +12,7 @@ from comparison.sample import sample_comparison
 from heedful.comparison import Part
 from heedful.comparison.counts import answers_of, rate_of, sums_of
 from heedful.comparison.groups import FEWEST_SOURCES, breakdowns, cut
+from heedful.comparison.statistics import holm
 
 
 def part_with(**columns: tuple[int, ...]) -> Part:
@@ -57,6 +58,16 @@ def test_each_way_to_group_is_there_where_sources_differ_in_it():
     found = breakdowns(["only"], sums, rate_of("sequence_error"), part=part, metric="sequence_error")
     assert [each.by for each in found] == ["length", "rarest", "unknown"]
     assert [group.label for group in found[1].groups] == ["0", "5"]
+
+
+def test_differences_are_adjusted_for_those_in_all_groups():
+    part = part_with(lengths=(2,) * 60 + (7,) * 60, unknown=(0,) * 120)
+    flags = np.array([[1] * 14 + [0] * 46 + [1] * 14 + [0] * 46, [1] * 26 + [0] * 34 + [1] * 26 + [0] * 34])
+    sums = [np.stack([each[None], np.ones_like(each[None])], axis=-1).astype(float) for each in flags]
+    (found,) = breakdowns(["a", "b"], sums, rate_of("sequence_error"), part=part, metric="sequence_error")
+    chances = [difference.p for group in found.groups for difference in group.differences]
+    assert [difference.adjusted for group in found.groups for difference in group.differences] == holm(chances)
+    assert holm(chances) != chances
 
 
 def test_what_is_counted_by_hand():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from heedful.comparison.statistics import _seeds, bootstrap, holm, judge, ratio
+from heedful.comparison.statistics import _seeds, adjusted_together, bootstrap, holm, judge, ratio
 
 
 def wrong(shares: list[float], *, sources: int, random: np.random.Generator) -> np.ndarray:
@@ -103,6 +103,30 @@ def test_drawing_in_pieces_changes_nothing_but_the_draws(monkeypatch):
     _, draws = bootstrap(data, replicates=501)
     assert draws.shape == (501, 1)
     assert draws.mean() == pytest.approx(bootstrap(data, replicates=501)[0][0], abs=2)
+
+
+def test_with_many_designs_one_that_is_far_better_is_really_so():
+    """P-values are small enough for 136 pairs."""
+    random = np.random.default_rng(4)
+    sums = [wrong([0.1], sources=211, random=random), *(wrong([0.6], sources=211, random=random) for _ in range(16))]
+    _, differences = judge([str(number) for number in range(17)], sums)
+    assert all(each.real for each in differences if each.first == "0")
+
+
+def test_several_lists_are_adjusted_together():
+    random = np.random.default_rng(5)
+    lists = [
+        judge(["a", "b", "c"], [wrong([share], sources=97, random=random) for share in shares], families=2)[1]
+        for shares in ([0.2, 0.4, 0.3], [0.5, 0.3, 0.45])
+    ]
+    together = adjusted_together(lists)
+    assert [len(each) for each in together] == [3, 3]
+    found = [each for one in together for each in one]
+    before = [each for one in lists for each in one]
+    assert [each.adjusted for each in found] == holm([each.p for each in before])
+    assert [each.real for each in found] == [each.adjusted < 0.05 for each in found]
+    assert any(one.adjusted > other.adjusted for one, other in zip(found, before, strict=True))
+    assert [each.p for each in found] == [each.p for each in before]
 
 
 def test_holm_by_hand():

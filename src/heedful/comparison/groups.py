@@ -9,7 +9,7 @@ import numpy as np
 
 from heedful.comparison.counts import most_of
 from heedful.comparison.results import Breakdown, Group
-from heedful.comparison.statistics import Rate, judge
+from heedful.comparison.statistics import Rate, adjusted_together, judge
 from heedful.comparison.values import Metric, Part
 
 MOST_GROUPS = 5
@@ -32,12 +32,18 @@ def breakdowns(
     found = []
     for by, given in features.items():
         values = np.array(given)
+        cuts = cut(values, at=_UNKNOWN_CUTS if by == "unknown" else None)
+        if len(cuts) == 1:
+            continue
         groups = [
-            _group(values[places], places, names, sums, rate, most_of(metric))
-            for places in cut(values, at=_UNKNOWN_CUTS if by == "unknown" else None)
+            _group(values[places], places, names, sums, rate, most_of(metric), families=len(cuts)) for places in cuts
         ]
-        if len(groups) > 1:
-            found.append(Breakdown(by=by, part=part.name, metric=metric, groups=tuple(groups)))
+        adjusted = adjusted_together([group.differences for group in groups])
+        groups = [
+            group.model_copy(update={"differences": differences})
+            for group, differences in zip(groups, adjusted, strict=True)
+        ]
+        found.append(Breakdown(by=by, part=part.name, metric=metric, groups=tuple(groups)))
     return tuple(found)
 
 
@@ -68,9 +74,11 @@ def _group(
     sums: Sequence[np.ndarray],
     rate: Rate,
     most: float,
+    *,
+    families: int,
 ) -> Group:
     low, high = int(values.min()), int(values.max())
-    errors, differences = judge(names, [each[:, places] for each in sums], rate, most=most)
+    errors, differences = judge(names, [each[:, places] for each in sums], rate, most=most, families=families)
     return Group(
         label=str(low) if low == high else f"{low}–{high}",
         low=low,

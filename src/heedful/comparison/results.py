@@ -67,7 +67,7 @@ class Judged(Value):
 
 
 class Group(Value):
-    """Sources that are alike, from `low` to `high`; `differences` as in `Judged`, adjusted within the group."""
+    """Sources that are alike, from `low` to `high`; `differences` as in `Judged`, adjusted for those in all groups."""
 
     label: str
     low: int

@@ -30,6 +30,7 @@ SEED = 1
 LEVEL = 0.05
 FEWEST_FREEDOM = 4
 
+_FOR_EACH = 100  # replicates for each difference, so that Holm's smallest p can be 0.02
 _CELLS = 1 << 22  # numbers drawn at once
 
 Rate = Callable[[np.ndarray], np.ndarray]
@@ -47,18 +48,22 @@ def judge(
     rate: Rate = ratio,
     *,
     most: float = np.inf,
-    replicates: int = REPLICATES,
+    families: int = 1,
     seed: int = SEED,
 ) -> tuple[tuple[Interval, ...], tuple[Difference, ...]]:
     """Each design's mean rate over its seeds, and the differences of all pairs, with 95 % intervals.
+
+    So many replicates are drawn that a p-value can be small enough to count, once it is adjusted.
 
     Args:
         names: of D designs.
         sums: for each design (seeds, sources, K): what `rate` adds up, the same sources for all.
         rate: of such sums; a mean of rates of single sources would be another thing for token errors.
         most: what a rate can be; intervals end there, and at 0.
+        families: how many such lists of pairs will be adjusted together (`adjusted_together`).
     """
-    values, draws = bootstrap(sums, rate, replicates=replicates, seed=seed)
+    count = len(names) * (len(names) - 1) // 2 * families
+    values, draws = bootstrap(sums, rate, replicates=max(REPLICATES, _FOR_EACH * count), seed=seed)
     intervals = [
         Interval(value=float(value), low=max(low, 0.0), high=min(high, most))
         for value, (low, high) in zip(values, map(_limits, draws.T), strict=True)
@@ -82,6 +87,18 @@ def judge(
             pairs, map(_limits, differences), chances, adjusted, strict=True
         )
     )
+
+
+def adjusted_together(families: Sequence[Sequence[Difference]]) -> list[tuple[Difference, ...]]:
+    """The differences of several lists, adjusted for the number of all of them."""
+    adjusted = iter(holm([each.p for family in families for each in family]))
+    return [
+        tuple(
+            each.model_copy(update={"adjusted": fair, "real": fair < LEVEL})
+            for each, fair in zip(family, adjusted, strict=False)
+        )
+        for family in families
+    ]
 
 
 def bootstrap(
