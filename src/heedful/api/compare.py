@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from heedful.api.comparing.command import command_of
@@ -73,7 +73,7 @@ def compare(
         RunError: `out` holds other trainings, or cannot be written.
         TrainingError: memory does not suffice.
     """
-    check_path(pairs, "pairs", "a file of pairs or the name of a built-in corpus")
+    _check_paths(pairs, out, base, dev=dev, test=test, links=links)
     seeds = _seeds(seeds)
     chosen = choose(recipes, base=base, set=_without_budget(set))
     given = Given(os.fspath(pairs), _path(dev), _path(test), _path(links), size)
@@ -87,6 +87,9 @@ def compare(
         f"{split.size('dev'):,} for development, {split.size('test'):,} to decide"
     )
     trials = _trials(chosen, budget, split.train, split.dev)
+    if budget.minutes is not None:
+        minutes = -(-len(trials) // jobs) * budget.minutes
+        tell(f"{len(trials)} trainings of {budget.minutes:g} minutes: {minutes:,.0f} minutes if none has been done")
     finished = run_series(trials, out=out, jobs=jobs, watcher=watcher)
     comparison = Comparing(given, budget, chosen, split, out, machine_of(jobs), tell).result(trials, finished)
     command = command_of(given, budget, out=out, recipes=recipes, base=base, jobs=jobs, set=set)
@@ -94,6 +97,16 @@ def compare(
     comparison.save(out / FILE)
     write_report(comparison, out)
     return comparison
+
+
+def _check_paths(pairs: object, out: object, base: object, **others: object) -> None:
+    check_path(pairs, "pairs", "a file of pairs or the name of a built-in corpus")
+    check_path(out, "out", "a folder")
+    if not isinstance(base, Recipe):
+        check_path(base, "base", "a recipe")
+    for name, given in others.items():
+        if given is not None:
+            check_path(given, name, "a file")
 
 
 def _path(given: str | os.PathLike[str] | None) -> str | None:
@@ -107,11 +120,12 @@ def _budget(updates: int | None, minutes: float | None, seeds: tuple[int, ...]) 
 
 
 def _seeds(seeds: Sequence[int]) -> tuple[int, ...]:
-    if isinstance(seeds, str | int) or not all(isinstance(seed, int) for seed in seeds) or not seeds:
+    several = tuple(seeds) if isinstance(seeds, Iterable) and not isinstance(seeds, str) else ()
+    if not several or not all(isinstance(seed, int) for seed in several):
         raise DataError(f"seeds: expected a list of whole numbers, got {seeds!r}")
-    if len({*seeds}) < len(seeds):
-        raise DataError(f"seeds: expected different numbers, got {[*seeds]}")
-    return tuple(seeds)
+    if len({*several}) < len(several):
+        raise DataError(f"seeds: expected different numbers, got {[*several]}")
+    return several
 
 
 def _without_budget(settings: Settings) -> Settings:

@@ -48,6 +48,11 @@ class Trial:
         return f"{self.name}, seed {self.seed}"
 
 
+def is_name(name: object) -> bool:
+    """Whether a trial may be called so."""
+    return isinstance(name, str) and _NAME.fullmatch(name) is not None
+
+
 def make_trial(
     name: str,
     recipe: str | os.PathLike[str] | Recipe,
@@ -73,7 +78,7 @@ def make_trial(
         RecipeError: the recipe has a mistake, or both budgets are given.
         DataError: no such name can be had.
     """
-    if not isinstance(name, str) or not _NAME.fullmatch(name):
+    if not is_name(name):
         raise DataError(f"a trial's name: expected letters, digits and any of _ . + - /, got {name!r}")
     if updates is not None and minutes is not None:
         raise RecipeError(f"expected a budget of updates or of minutes, got both: {updates} and {minutes}")

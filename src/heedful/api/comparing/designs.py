@@ -16,6 +16,7 @@ from heedful.recipes import Recipe, built_in, load
 from heedful.recipes.load import Settings
 from heedful.recipes.schema import PartRecipe
 from heedful.runs import make_model
+from heedful.series import is_name
 from heedful.training.train import make_codec
 from heedful.training.validate import greedy_predictor
 
@@ -62,6 +63,10 @@ class Chosen(NamedTuple):
     recipe: Recipe
 
 
+TAKEN = frozenset({"data", "comparison.json", "report.html", "report.md"})
+"""In the folder of a comparison, beside the designs."""
+
+
 def choose(recipes: Recipes | None, *, base: str | os.PathLike[str] | Recipe, set: Settings = ()) -> list[Chosen]:
     """Recipes by name; all of them read the data in the same way.
 
@@ -80,23 +85,37 @@ def choose(recipes: Recipes | None, *, base: str | os.PathLike[str] | Recipe, se
     chosen = [_chosen(name, recipe, base, set) for name, recipe in named.items()]
     if not named:
         chosen = [_chosen(None, recipe, base, set) for recipe in (recipes or SHORT)]
-    names = [each.name for each in chosen]
-    for name in names:
-        if names.count(name) > 1:
-            raise RecipeError(f"recipes: expected different names, got {name!r} twice")
+    _check_names(chosen)
     for each in chosen[1:]:
         _check_reading(chosen[0], each)
     return chosen
 
 
+def _check_names(chosen: Sequence[Chosen]) -> None:
+    """They are folders' names too."""
+    names = [each.name for each in chosen]
+    for name, title, _ in ((each.name, each.title, each.recipe) for each in chosen):
+        if names.count(name) > 1:
+            raise RecipeError(f"recipes: expected different names, got {name!r} twice")
+        if not is_name(name):
+            raise RecipeError(
+                f"{title}: expected a name of letters, digits and any of _ . + -, got {name!r}; rename the file, or in "
+                "Python give recipes={'a_name': ...}"
+            )
+        if name.partition("/")[0] in TAKEN or any(other.startswith(f"{name}/") for other in names):
+            raise RecipeError(f"recipes: {name!r} is where something else is put; give it another name")
+
+
 def _chosen(name: str | None, recipe: str | os.PathLike[str] | Recipe, base: Recipe, set: Settings) -> Chosen:
     if isinstance(recipe, Recipe):
         return Chosen(str(name), "a recipe", load(recipe, set))
+    if not isinstance(recipe, str | os.PathLike):
+        raise RecipeError(f"recipes: expected names or files of recipes, got {recipe!r}")
     text = os.fspath(recipe)
-    if os.path.isfile(text):
-        return Chosen(name or Path(text).stem, f"the recipe {text}", load(text, set))
     if text in SHORT:
         return Chosen(name or text, SHORT[text].title, load(base, short_settings(SHORT[text], base)))
+    if os.path.isfile(text):
+        return Chosen(name or Path(text).stem, f"the recipe {text}", load(text, set))
     known = built_in()
     if text not in known:
         raise RecipeError(f"no such file, design or built-in recipe: {text!r}{nearest(text, [*SHORT, *known])}")
