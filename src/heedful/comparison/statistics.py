@@ -49,11 +49,11 @@ def judge(
     *,
     most: float = np.inf,
     families: int = 1,
+    replicates: int | None = None,
     seed: int = SEED,
 ) -> tuple[tuple[Interval, ...], tuple[Difference, ...]]:
     """Each design's mean rate over its seeds, and the differences of all pairs, with 95 % intervals.
 
-    So many replicates are drawn that a p-value can be small enough to count, once it is adjusted.
 
     Args:
         names: of D designs.
@@ -61,9 +61,11 @@ def judge(
         rate: of such sums; a mean of rates of single sources would be another thing for token errors.
         most: what a rate can be; intervals end there, and at 0.
         families: how many such lists of pairs will be adjusted together (`adjusted_together`).
+        replicates: by default so many that a p-value can be small enough to count, once it is adjusted.
     """
-    count = len(names) * (len(names) - 1) // 2 * families
-    values, draws = bootstrap(sums, rate, replicates=max(REPLICATES, _FOR_EACH * count), seed=seed)
+    if replicates is None:
+        replicates = max(REPLICATES, _FOR_EACH * families * len(names) * (len(names) - 1) // 2)
+    values, draws = bootstrap(sums, rate, replicates=replicates, seed=seed)
     intervals = [
         Interval(value=float(value), low=max(low, 0.0), high=min(high, most))
         for value, (low, high) in zip(values, map(_limits, draws.T), strict=True)
