@@ -45,7 +45,10 @@ def one_line(text: str) -> str:
 
 def excerpt(value: object, most: int = 80) -> str:
     """How `value` is written in Python, or the beginning of that."""
-    text = repr(value)
+    try:
+        text = repr(value)
+    except ValueError:  # Python writes no whole number of over 4,300 digits
+        text = "a number too long to be written"
     return text if len(text) <= most else text[: most - 3] + "..."
 
 

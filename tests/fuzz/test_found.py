@@ -30,6 +30,9 @@ def path(tmp_path):
     [
         ("[str]\n" + TRAIN, "unknown key 'str'"),
         (f"{TRAIN}seed = {'9' * 5000}\n", "not valid TOML: Exceeds the limit"),
+        (f"{TRAIN}seed = 0x{'f' * 5000}\n", "'train.seed': "),
+        (f"{TRAIN}[model]\nscore = {{name = 'dot', x = 0x{'f' * 5000}}}\n", "got one of thousands of digits"),
+        (f"{TRAIN}[predict]\nno_repeat_ngram = 0x{'f' * 5000}\n", "got one of thousands of digits"),
         (f"{TRAIN}seed = {'[' * 5000}\n", "not valid TOML: lists or tables stand too deep"),
         (f"{TRAIN}seed = {2**63}\n", "'train.seed': "),
         (f"{TRAIN}batch_tokens = {2**63}\n", "'train.batch_tokens': "),
@@ -103,6 +106,7 @@ def test_excerpts():
     assert excerpt("a\n") == "'a\\n'"
     assert excerpt("x" * 200, 10) == "'xxxxxx..."
     assert len(excerpt("x" * 200)) == 80
+    assert excerpt([16**5000]) == "a number too long to be written"
 
 
 def test_the_watch_sees_what_hangs():

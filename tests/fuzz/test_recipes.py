@@ -140,7 +140,18 @@ setting_values = st.one_of(
     shell,
     nested(),
     st.sampled_from(
-        ["none", "true", "9" * 5000, "1e999", "1\n[train]", "1\nvalue2 = 2", "{name = 'dot'}", "[3]", "3 # three"]
+        [
+            "none",
+            "true",
+            "9" * 5000,
+            "0x" + "f" * 5000,
+            "1e999",
+            "1\n[train]",
+            "1\nvalue2 = 2",
+            "{name = 'dot'}",
+            "[3]",
+            "3 # three",
+        ]
     ),
     st.one_of(numbers, parts).map(lambda value: tomli_w.dumps({"value": value}).partition("=")[2].strip()),
 )
