@@ -67,8 +67,8 @@ def judge(
         replicates = max(REPLICATES, _FOR_EACH * families * len(names) * (len(names) - 1) // 2)
     values, draws = bootstrap(sums, rate, replicates=replicates, seed=seed)
     intervals = [
-        Interval(value=float(value), low=max(low, 0.0), high=min(high, most))
-        for value, (low, high) in zip(values, map(_limits, draws.T), strict=True)
+        _widened(Interval(value=float(value), low=max(low, 0.0), high=min(high, most)), each)
+        for value, (low, high), each in zip(values, map(_limits, draws.T), sums, strict=True)
     ]
     pairs = list(combinations(range(len(names)), 2))
     differences = [draws[:, one] - draws[:, other] for one, other in pairs]
@@ -148,6 +148,18 @@ def _seeds(rates: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
         freedom.append(own + others)
         variance.append(((own * each.var(ddof=1) if own else 0) + others * typical) / (own + others))
     return np.sqrt(np.array(variance) / [len(each) for each in rates]), np.array(freedom)
+
+
+def _widened(interval: Interval, sums: np.ndarray) -> Interval:
+    """Where each source counts as wrong or not, and none is or all are, all draws are alike, which proves little: then
+    the bounds are exact (Clopper and Pearson 1934). With none of n wrong, more are that would let n pass by chance."""
+    counted_once = sums.shape[-1] == 2 and np.isin(sums[..., 0], (0, 1)).all() and (sums[..., 1] == 1).all()
+    if not counted_once or interval.value not in (0, 100):
+        return interval
+    room = 100 * (1 - (LEVEL / 2) ** (1 / sums.shape[1]))
+    if interval.value:
+        return interval.model_copy(update={"low": min(interval.low, 100 - room)})
+    return interval.model_copy(update={"high": max(interval.high, room)})
 
 
 def _limits(draws: np.ndarray) -> tuple[float, float]:
