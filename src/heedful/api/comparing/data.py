@@ -102,28 +102,25 @@ def split_data(given: Given, data: DataRecipe, out: Path, *, check: Callable[[Se
             "sources that are files (data.source_features) cannot be held out: give dev and test, and no size"
         )
     corpus = read(given.pairs, data)
-    members, own = _parts(given, data, corpus, dev, test)
+    members = _parts(given, data, corpus, own=[name for name, place in (("dev", dev), ("test", test)) if place is None])
     check(members["train"])
-    return _hold_out(given, data, corpus, members, own, out / FOLDER, {"dev": dev, "test": test})
+    return _hold_out(given, data, corpus, members, out / FOLDER, {"dev": dev, "test": test})
 
 
-def _parts(
-    given: Given, data: DataRecipe, corpus: Corpus, dev: str | None, test: str | None
-) -> tuple[dict[str, list[Pair]], list[str]]:
-    """The pairs of each part, and the names of those that are held out."""
-    members: dict[str, list[Pair]] = {"train": [], "dev": [], "test": []}
-    own = [name for name, place in (("dev", dev), ("test", test)) if place is None]  # parts that are held out
+def _parts(given: Given, data: DataRecipe, corpus: Corpus, *, own: Sequence[str]) -> dict[str, list[Pair]]:
+    """The pairs to train on, and those of each part that is held out, `own`."""
+    members: dict[str, list[Pair]] = {name: [] for name in ("train", *own)}
     for pair in corpus.pairs:
         shares = ((name, data.dev_share * number) for number, name in enumerate(own, start=1))
         members[next((name for name, share in shares if held_out(pair.source, min(share, 1.0))), "train")].append(pair)
-    for name in ("train", *own):
-        if not members[name]:
+    for name, pairs in members.items():
+        if not pairs:
             raise DataError(
                 f"{corpus.name}: holding out {data.dev_share:.1%} of its sources for each of {' and '.join(own)} "
                 f"leaves nothing for {name}; expected more pairs, another data.dev_share, or files for dev and test"
             )
     members["train"] = spread(members["train"], given.size)
-    return members, own
+    return members
 
 
 def _hold_out(
@@ -131,16 +128,15 @@ def _hold_out(
     data: DataRecipe,
     corpus: Corpus,
     members: dict[str, list[Pair]],
-    own: Sequence[str],
     folder: Path,
     places: dict[str, str | None],
 ) -> Split:
     lines, links = _Lines(given.pairs, corpus), given.links
     files: dict[Path, bytes] = {}
-    for name in ("train", *own):
-        files |= lines.files(folder, name, [pair.line for pair in members[name]])
+    for name, pairs in members.items():
+        files |= lines.files(folder, name, [pair.line for pair in pairs])
         places[name] = lines.location(folder, name)
-    if links is not None and "test" in own:
+    if links is not None and "test" in members:
         _check_links(links, corpus)
         links = str(folder / "links.txt")
         files[Path(links)] = _text(read_lines(str(given.links)), [pair.line for pair in members["test"]])
