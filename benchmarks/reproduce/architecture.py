@@ -26,7 +26,7 @@ def _spelling(name: str, title: str, milliseconds: int, settings: Mapping[str, A
     return Cell(name, title, "spelling", "spelling", 5000, milliseconds, settings)
 
 
-def _captions(name: str, title: str, settings: Mapping[str, Any], milliseconds: int = 145) -> Cell:
+def _captions(name: str, title: str, settings: Mapping[str, Any], milliseconds: int = 113) -> Cell:
     return Cell(name, title, "captions", "captions", 1600, milliseconds, settings)
 
 
@@ -35,12 +35,12 @@ CELLS = [
     _spelling("feeding", "input feeding", 77, FEEDING),
     _spelling("feeding-small", "input feeding, as many parameters", 67, {**FEEDING, "model.decoder_size": 164}),
     _captions("both", "both directions", {}),
-    _captions("reversed", "one direction, source reversed", {**ONE_WAY, "data.reverse_source": True}, 154),
-    _captions("plain", "one direction", ONE_WAY, 154),
+    _captions("reversed", "one direction, source reversed", {**ONE_WAY, "data.reverse_source": True}, 120),
+    _captions("plain", "one direction", ONE_WAY, 120),
     _captions("start-zero", "attention, start of zeros", {"model.start": "zero"}),
     _captions("start-mean", "attention, start at the mean", {"model.start": "learned_mean"}),
-    _captions("fixed", "no attention, learned start", FIXED, 132),
-    _captions("fixed-zero", "no attention, start of zeros", {**FIXED, "model.start": "zero"}, 132),
+    _captions("fixed", "no attention, learned start", FIXED, 103),
+    _captions("fixed-zero", "no attention, start of zeros", {**FIXED, "model.start": "zero"}, 103),
 ]
 
 

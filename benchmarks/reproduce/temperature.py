@@ -22,7 +22,7 @@ FEW = 3000
 LONGEST = 20  # of the made sentences that are trained on
 AFTERWARDS = (0.5, 0.7, 1.4, 2.0)
 UPDATES = {"captions": 1600, "few": 500, "made": 1600}
-MILLISECONDS = {"captions": 144, "few": 80, "made": 76}
+MILLISECONDS = {"captions": 112, "few": 80, "made": 76}
 
 SETTINGS: Mapping[str, dict[str, Any]] = {
     "plain": {},

@@ -25,7 +25,7 @@ SCORES: Mapping[str, dict[str, Any]] = {
     "scaled": {"name": "projected_dot", "scaled": True},
     "additive": {"name": "additive"},
 }
-MILLISECONDS = {64: (141, 141, 145), 256: (145, 145, 152), 1024: (163, 163, 191)}
+MILLISECONDS = {64: (110, 110, 113), 256: (113, 113, 118), 1024: (127, 127, 149)}
 
 CELLS = [
     Cell(
