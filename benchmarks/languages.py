@@ -22,6 +22,7 @@ import shlex
 import statistics
 import sys
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -167,14 +168,18 @@ class Table(Unwatched):
         return [*errors[0], statistics.mean(errors[0]), together]
 
     def text(self) -> str:
-        """In Markdown, with averages."""
-        lines = [f"| language | {' | '.join(self._heads)} |", f"| --- |{' --: |' * len(self._heads)}"]
-        rows = {language: self._rows[language] for language in self._languages}
-        lines += [_line(language, row) for language, row in rows.items()]
-        for name, left_out in {"macro": "", "macro without kor": "kor"}.items():
-            if chosen := [row for language, row in rows.items() if language != left_out]:
-                lines.append(_line(name, [statistics.mean(column) for column in zip(*chosen, strict=True)]))
-        return "\n".join(lines)
+        """In Markdown."""
+        return in_markdown(self._heads, {language: self._rows[language] for language in self._languages})
+
+
+def in_markdown(heads: Sequence[str], rows: Mapping[str, Sequence[float]]) -> str:
+    """A row for each language, and averages."""
+    lines = [f"| language | {' | '.join(heads)} |", f"| --- |{' --: |' * len(heads)}"]
+    lines += [_line(language, row) for language, row in rows.items()]
+    for name, left_out in {"macro": "", "macro without kor": "kor"}.items():
+        if chosen := [row for language, row in rows.items() if language != left_out]:
+            lines.append(_line(name, [statistics.mean(column) for column in zip(*chosen, strict=True)]))
+    return "\n".join(lines)
 
 
 def _words(settings: str) -> list[str]:
@@ -184,7 +189,7 @@ def _words(settings: str) -> list[str]:
         raise DataError(f"--best-of: expected settings quoted as in a shell, got {settings!r}: {error}") from None
 
 
-def _line(name: str, values: list[float]) -> str:
+def _line(name: str, values: Sequence[float]) -> str:
     return f"| {name} | {' | '.join(f'{value:.2f}' for value in values)} |"
 
 

@@ -1,5 +1,6 @@
 """The script that trains one recipe for many languages: its table, its averages, and that nothing is trained twice."""
 
+import json
 import shutil
 from pathlib import Path
 
@@ -99,3 +100,16 @@ def test_a_folder_without_languages_is_refused(refused, tmp_path):
     for path in (tmp_path / "train").iterdir():
         path.unlink()
     assert "expected a folder with files LANG_train.tsv" in refused()
+
+
+def test_the_tables_in_the_documents_are_those_of_the_rows(monkeypatch):
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    import languages
+
+    document = (BENCHMARKS.parent / "docs" / "results.md").read_text("utf-8")
+    files = sorted((BENCHMARKS / "results").glob("languages*.json"))
+    assert files
+    for file in files:
+        kept = json.loads(file.read_text("utf-8"))
+        rows = {language: row["errors"] for language, row in sorted(kept["rows"].items())}
+        assert languages.in_markdown(kept["columns"], rows) in document, file
