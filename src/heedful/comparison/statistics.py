@@ -153,13 +153,12 @@ def _seeds(rates: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
 def _widened(interval: Interval, sums: np.ndarray) -> Interval:
     """Where each source counts as wrong or not, and none is or all are, all draws are alike, which proves little: then
     the bounds are exact (Clopper and Pearson 1934). With none of n wrong, more are that would let n pass by chance."""
-    counted_once = sums.shape[-1] == 2 and np.isin(sums[..., 0], (0, 1)).all() and (sums[..., 1] == 1).all()
-    if not counted_once or interval.value not in (0, 100):
+    wrong = sums[..., 0]
+    if sums.shape[-1] != 2 or (sums[..., 1] != 1).any() or ((wrong != wrong.flat[0]) | (wrong > 1)).any():
         return interval
     room = 100 * (1 - (LEVEL / 2) ** (1 / sums.shape[1]))
-    if interval.value:
-        return interval.model_copy(update={"low": min(interval.low, 100 - room)})
-    return interval.model_copy(update={"high": max(interval.high, room)})
+    end = {"low": min(interval.low, 100 - room)} if wrong.any() else {"high": max(interval.high, room)}
+    return interval.model_copy(update=end)
 
 
 def _limits(draws: np.ndarray) -> tuple[float, float]:

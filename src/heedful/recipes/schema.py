@@ -9,6 +9,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 from heedful.errors import excerpt
 
 PositiveInt = Annotated[int, Field(ge=1, lt=2**63)]
+NotNegativeInt = Annotated[int, Field(ge=0, lt=2**63)]
 Share = Annotated[float, Field(ge=0, lt=1)]
 Size = Annotated[int, Field(ge=1, le=1_000_000)]
 PositiveFloat = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -46,6 +47,8 @@ class PartRecipe(BaseModel):
         for key, value in (self.model_extra or {}).items():
             if not isinstance(value, str | int | float | None):
                 raise ValueError(f"option {key!r} must be a number, a text, true or false, got {excerpt(value)}")
+            if isinstance(value, int) and not abs(value) < 2**63:
+                raise ValueError(f"option {key!r} must be between -2**63 and 2**63, got {excerpt(value)}")
         return self
 
 
@@ -137,7 +140,7 @@ class TrainRecipe(_Table):
     """How the model is trained; the first budget to be used up ends it."""
 
     epochs: Annotated[PositiveFloat | None, NoneIsAWord] = None
-    least_updates: Annotated[int, Field(ge=0, lt=2**63)] = 0
+    least_updates: NotNegativeInt = 0
     updates: Annotated[PositiveInt | None, NoneIsAWord] = None
     minutes: Annotated[PositiveFloat | None, NoneIsAWord] = None
     batch_tokens: PositiveInt = 2000
@@ -148,7 +151,7 @@ class TrainRecipe(_Table):
     schedule: Literal["constant", "linear", "cosine", "halving"] = "linear"
     halving_start: Share = 0.5
     halvings: PositiveInt = 5
-    warmup_updates: Annotated[int, Field(ge=0)] = 0
+    warmup_updates: NotNegativeInt = 0
     clip_norm: Annotated[PositiveFloat | None, NoneIsAWord] = 1.0
     label_smoothing: Share = 0.0
     scheduled_sampling: Share = 0.0
@@ -158,8 +161,8 @@ class TrainRecipe(_Table):
     validation_size: Annotated[PositiveInt | None, NoneIsAWord] = 1000
     patience: Annotated[PositiveInt | None, NoneIsAWord] = None
     checkpoint_minutes: PositiveFloat = 2.0
-    keep: Annotated[int, Field(ge=0, lt=2**63)] = 0
-    seed: Annotated[int, Field(ge=0, lt=2**63)] = 1
+    keep: NotNegativeInt = 0
+    seed: NotNegativeInt = 1
     device: Literal["auto", "cpu"] = "auto"
     precision: Literal["no", "fp16", "bf16"] = "no"
     tensorboard: bool = False
@@ -189,12 +192,12 @@ class PredictRecipe(_Table):
     max_length_ratio: Annotated[float, Field(gt=0, lt=1000)] = 3.0
     max_length_extra: Annotated[int, Field(ge=1, lt=1_000_000)] = 20
     banned: list[str] = []
-    no_repeat_ngram: Annotated[int, Field(ge=0)] = 0
+    no_repeat_ngram: NotNegativeInt = 0
     prefix: str = ""
     sampling_temperature: Annotated[PositiveFloat | None, NoneIsAWord] = None
     top_k: Annotated[PositiveInt | None, NoneIsAWord] = None
     top_p: Annotated[float | None, Field(gt=0, le=1), NoneIsAWord] = None
-    seed: Annotated[int, Field(ge=0, lt=2**63)] = 1
+    seed: NotNegativeInt = 1
     attention_temperature: Annotated[Temperature | None, NoneIsAWord] = None
     unknown: Literal["leave", "replace", "avoid"] = "leave"
     batch_size: Annotated[int, Field(ge=1, le=WIDEST)] = 64

@@ -102,9 +102,10 @@ def split_data(given: Given, data: DataRecipe, out: Path, *, check: Callable[[Se
             "sources that are files (data.source_features) cannot be held out: give dev and test, and no size"
         )
     corpus = read(given.pairs, data)
-    members = _parts(given, data, corpus, own=[name for name, place in (("dev", dev), ("test", test)) if place is None])
+    places = {"dev": dev, "test": test}
+    members = _parts(given, data, corpus, own=[name for name, place in places.items() if place is None])
     check(members["train"])
-    return _hold_out(given, data, corpus, members, out / FOLDER, {"dev": dev, "test": test})
+    return _hold_out(given, data, corpus, members, out / FOLDER, places)
 
 
 def _parts(given: Given, data: DataRecipe, corpus: Corpus, *, own: Sequence[str]) -> dict[str, list[Pair]]:
