@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import sys
 import tarfile
 import wave
 from collections.abc import Sequence
@@ -23,6 +24,7 @@ from pathlib import Path
 import heedful
 from heedful.alignment.places import found_inside
 from heedful.cli.show import TrainingProgress, scores_table, watched
+from heedful.errors import DataError, HeedfulError
 
 PARTS = {"train": (range(5, 45), 5000), "dev": (range(45, 50), 300), "test": (range(5), 600)}  # indices, strings
 MARGIN = 0.1  # seconds
@@ -81,6 +83,8 @@ def read_recordings(path: Path) -> Recordings:
             for member in archive:
                 if member.name.endswith(".wav"):
                     _add(found, Path(member.name).stem, archive.extractfile(member))
+    if not found:
+        raise DataError(f"{path}: expected recordings DIGIT_SPEAKER_INDEX.wav, or an archive of them, found none")
     return found
 
 
@@ -124,4 +128,8 @@ def _write(path: Path, samples: bytes) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except (HeedfulError, OSError, tarfile.TarError) as error:
+        print(error, file=sys.stderr)
+        raise SystemExit(2) from None
