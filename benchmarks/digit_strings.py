@@ -78,6 +78,8 @@ def read_recordings(path: Path) -> Recordings:
         for file in sorted(path.rglob("*.wav")):
             with open(file, "rb") as stream:
                 _add(found, file.stem, stream)
+    elif not tarfile.is_tarfile(path):
+        raise DataError(f"{path}: expected a folder or an archive of recordings, got neither")
     else:
         with tarfile.open(path) as archive:
             for member in archive:
