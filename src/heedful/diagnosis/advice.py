@@ -43,8 +43,8 @@ ADVICE = {
     "lazy": (
         "Train longer or on more data: weight on the end symbol is usual where there is little of it.",
         "Use a bidirectional encoder: the last state of one that only reads forward knows the whole source.",
-        "Lower the learning rate, and take a score that grows less fast ('scaled_dot' for 'dot', or 'additive'): scores "
-        "that move far in the first updates end on one position, and hardly a gradient comes through to move them back.",
+        "Lower the learning rate, and take a score that grows less fast ('scaled_dot' for 'dot', or 'additive'): "
+        "scores that move far in the first updates end on one position, and hardly any gradient comes through then.",
         "Put dropout on the weights (model.attention_dropout), start the decoder at zero, or use a local scope.",
     ),
     "ignored": (
