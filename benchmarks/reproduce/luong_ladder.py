@@ -41,16 +41,16 @@ LOCAL = (("local_m", "dot"), ("local_m", "general"), ("local_p", "dot"), ("local
 
 
 def _cell(name: str, title: str, milliseconds: int, settings: Mapping[str, Any]) -> Cell:
-    return Cell(name, title, "luong", "captions", 1600, milliseconds, settings)
+    return Cell(name, title, "luong", "captions", 4000, milliseconds, settings)
 
 
 CELLS = [
-    _cell("base", "base", 54, {**FIXED, "data.reverse_source": False, "model.dropout": 0.0}),
-    _cell("reverse", "+ reverse", 54, {**FIXED, "model.dropout": 0.0}),
-    _cell("dropout", "+ dropout", 54, FIXED),
-    _cell("attention", "+ global attention (location)", 65, late("location", feeding=False)),
-    *(_cell(f"global-{score}", f"global ({score})", 102, late(score)) for score in SCORES),
-    *(_cell(f"{scope}-{score}", f"{scope} ({score})", 106, late(score, scope)) for scope, score in LOCAL),
+    _cell("base", "base", 38, {**FIXED, "data.reverse_source": False, "model.dropout": 0.0}),
+    _cell("reverse", "+ reverse", 38, {**FIXED, "model.dropout": 0.0}),
+    _cell("dropout", "+ dropout", 38, FIXED),
+    _cell("attention", "+ global attention (location)", 46, late("location", feeding=False)),
+    *(_cell(f"global-{score}", f"global ({score})", 63, late(score)) for score in SCORES),
+    *(_cell(f"{scope}-{score}", f"{scope} ({score})", 66, late(score, scope)) for scope, score in LOCAL),
 ]
 
 
