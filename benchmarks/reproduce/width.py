@@ -28,31 +28,23 @@ SCORES: Mapping[str, dict[str, Any]] = {
     "scaled": {"name": "projected_dot", "scaled": True},
     "additive": {"name": "additive"},
 }
+TITLES = {"dot": "dot", "slow_dot": "dot, a third of the rate", "scaled": "scaled", "additive": "additive"}
 MILLISECONDS = {64: (110, 110, 113), 256: (113, 113, 118), 1024: (127, 127, 149)}
 
+
+def _cell(name: str, width: int, milliseconds: int, updates: int, settings: Mapping[str, Any]) -> Cell:
+    score = {"model.score": {**SCORES[name.removeprefix("slow_")], "attention_size": width}}
+    title = f"{TITLES[name]}, {width}"
+    return Cell(f"{name}-{width}", title, "captions", "captions", updates, milliseconds, {**score, **settings})
+
+
 CELLS = [
-    Cell(
-        f"{score}-{width}",
-        f"{score}, {width}",
-        "captions",
-        "captions",
-        1400,
-        MILLISECONDS[width][place],
-        {"model.score": {**options, "attention_size": width}},
-    )
-    for width in WIDTHS
-    for place, (score, options) in enumerate(SCORES.items())
-] + [
-    Cell(
-        f"slow_dot-{width}",
-        f"dot, {width}, a third of the rate",
-        "captions",
-        "captions",
-        2800,
-        MILLISECONDS[width][0],
-        {"model.score": {**SCORES["dot"], "attention_size": width}, "train.learning_rate": 0.001},
-    )
-    for width in WIDTHS
+    *(
+        _cell(name, width, MILLISECONDS[width][place], 1400, {})
+        for width in WIDTHS
+        for place, name in enumerate(SCORES)
+    ),
+    *(_cell("slow_dot", width, MILLISECONDS[width][0], 2800, {"train.learning_rate": 0.001}) for width in WIDTHS),
 ]
 
 
@@ -67,7 +59,6 @@ def judge(cell: Cell) -> Judge:
     return look
 
 
-TITLES = {"dot": "dot", "slow_dot": "dot, a third of the rate", "scaled": "scaled", "additive": "additive"}
 PAPER = {
     "dot": "22.03 / 22.33 / 21.78 / 18.22",
     "slow_dot": "—",
